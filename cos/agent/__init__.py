@@ -1,1 +1,1 @@
-"""CommonAgent: identity, messages, events, tools, hooks, the turn loop and the providers. Knows no database and no screen."""
+"""CommonAgent: identity, messages, events, tools, hooks, the turn loop, providers. Knows no database and no screen."""

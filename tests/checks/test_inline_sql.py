@@ -1,4 +1,4 @@
-"""SQL lives in `sql/`; a statement in a Python string is a statement nobody can grep, highlight or prepare in a test."""
+"""SQL lives in `sql/`: a statement in a Python string is one that nobody can grep, highlight or prepare in a test."""
 
 import ast
 import re

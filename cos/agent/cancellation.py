@@ -1,0 +1,97 @@
+"""Cancellation as a normal outcome: one token per turn, joined by everybody who wants to stop it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from cos.agent.errors import TurnCancelled
+
+T = TypeVar("T")
+
+
+class CancelToken:
+    """Set once, never unset. Cancelling twice, or from two places, keeps the first reason."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self._reason: str | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """Why the turn is to stop, or None while it may go on."""
+        return self._reason
+
+    @property
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+    def cancel(self, reason: str = "by the user") -> None:
+        if not self._event.is_set():
+            self._reason = reason
+            self._event.set()
+
+    async def wait(self) -> str:
+        """Return the reason once the token is set."""
+        await self._event.wait()
+        return self._reason or ""
+
+    def check(self) -> None:
+        """
+        Raises:
+            TurnCancelled: the token is set.
+        """
+        if self._event.is_set():
+            raise TurnCancelled(self._reason or "")
+
+    async def guard(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await `work`; when the token is set first, cancel `work`, wait until it has cleaned up, and raise.
+
+        Raises:
+            TurnCancelled: the token was set before `work` ended. A result that arrived in the same instant is kept.
+        """
+        if self._event.is_set():
+            work.close()
+            self.check()
+        task = asyncio.ensure_future(work)
+        stop = asyncio.ensure_future(self._event.wait())
+        try:
+            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            await _end(task)
+            if not task.cancelled() and task.exception() is None:
+                return task.result()
+            raise TurnCancelled(self._reason or "")
+        finally:
+            stop.cancel()
+            if not task.done():
+                await _end(task)
+
+
+async def _end(task: asyncio.Future[Any]) -> None:
+    task.cancel()
+    await asyncio.wait({task})
+
+
+async def uninterrupted(work: Coroutine[Any, Any, T]) -> T:
+    """Await `work` to its end even when the caller is cancelled meanwhile; the cancellation is raised afterwards.
+
+    For the few writes that must not be cut in half: the final records of a turn, and everything that holds a
+    database connection.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            if task.done():
+                break
+            cancelled = error
+    if cancelled is not None:
+        if not task.cancelled():
+            task.exception()
+        raise cancelled
+    return task.result()

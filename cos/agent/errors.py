@@ -1,0 +1,30 @@
+"""The agent's errors, grouped by who can act.
+
+CosError
+├── TagError            the user: a tag breaks the `key:value` rule
+├── IdentityError       the user: a session or turn that does not fit its profile
+├── TurnCancelled       nobody: the turn was stopped on purpose
+└── ProviderError       the provider: see `cos.agent.provider`
+"""
+
+from __future__ import annotations
+
+
+class CosError(Exception):
+    """A failure with a sentence for the user: what happened, with which value, and what to do next."""
+
+
+class TagError(CosError):
+    """A tag that is not `key:value`."""
+
+
+class IdentityError(CosError):
+    """A session or turn that does not belong where it was used."""
+
+
+class TurnCancelled(CosError):
+    """The turn's cancellation token was set. `reason` says by whom or why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the turn was cancelled: {reason}")
+        self.reason = reason

@@ -1,0 +1,55 @@
+"""The journal: where the loop records what happens. A Protocol here; Postgres and memory implement it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from cos.agent.identity import NewSession, TurnInfo
+    from cos.agent.messages import Message, UserMessage
+    from cos.agent.records import ToolCallRecord, TurnStatus
+
+
+class Journal(Protocol):
+    """Every method returns only after its record is durable: what it wrote survives `kill -9` an instant later.
+
+    Calls of one turn are made one after the other, except `record_tool_call`, which parallel calls make concurrently.
+    No method is retried by the loop; an error ends the turn as failed.
+    """
+
+    async def create_session(self, session: NewSession) -> UUID: ...
+
+    async def load_history(self, session_id: UUID) -> list[Message]:
+        """Active messages of a session, oldest first."""
+        ...
+
+    async def start_turn(
+        self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
+    ) -> None:
+        """Open the turn, in one transaction with its prompt when one is given.
+
+        Raises:
+            TurnBusyError: the session has an open turn already.
+        """
+        ...
+
+    async def annotate_prompt(self, turn: TurnInfo, message_id: UUID, context: str) -> None:
+        """Store what hooks added to the model's copy of the prompt, before the first model call sends it."""
+        ...
+
+    async def append_message(
+        self, turn: TurnInfo, message: Message, *, message_id: UUID | None = None, active: bool = True
+    ) -> None:
+        """Append at the end of the session. The tool calls of an assistant message become `proposed` records in the
+        same transaction. An inactive message is kept and shown, and never sent to a model."""
+        ...
+
+    async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:
+        """Insert or move on the record of one call. A final status is never overwritten."""
+        ...
+
+    async def finish_turn(self, turn: TurnInfo, status: TurnStatus) -> None:
+        """Close the turn if it is open. The first to close it decides; a second call changes nothing."""
+        ...

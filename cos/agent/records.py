@@ -1,0 +1,71 @@
+"""Records of what happened: a tool call's life and a turn's end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal
+
+Risk = Literal["read", "write", "execute", "network"]
+
+
+class TurnStatus(StrEnum):
+    """How a turn stands or ended."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    """Its process died; closed by another one."""
+
+
+class ToolCallStatus(StrEnum):
+    """How a tool call stands or ended. The first three are open, the others final."""
+
+    PROPOSED = "proposed"
+    WAITING = "waiting"
+    """Waits for the user's approval."""
+    RUNNING = "running"
+    OK = "ok"
+    ERROR = "error"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    """Nobody answered in time. Not a denial."""
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+    UNKNOWN = "unknown"
+    """Interrupted after it started: it may or may not have had its effect."""
+
+    @property
+    def is_final(self) -> bool:
+        return self not in {ToolCallStatus.PROPOSED, ToolCallStatus.WAITING, ToolCallStatus.RUNNING}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAnswer:
+    """How a request for approval ended, and through whom."""
+
+    decision: Literal["allowed", "denied", "expired", "cancelled"]
+    scope: Literal["once", "session", "always"] = "once"
+    reason: str | None = None
+    """The user's own words on a denial; the model receives them exactly."""
+    answered_by: str | None = None
+    """Surface and client that answered, such as `tui`. None when nobody did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallRecord:
+    """One tool call as the journal keeps it, recorded again at each change of `status`; a final one never changes."""
+
+    call_id: str
+    name: str
+    args: dict[str, Any]
+    status: ToolCallStatus
+    result: str | None = None
+    is_error: bool = False
+    risk: Risk = "execute"
+    duration_ms: int | None = None
+    """Running time, waiting for the user not counted."""
+    approval: ApprovalAnswer | None = None
+    """None when no approval was needed."""

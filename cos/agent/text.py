@@ -1,0 +1,77 @@
+"""Text hygiene: what may be stored, what may reach a terminal, and how a title is cut.
+
+Storage replaces only what no database or provider accepts. Terminals get every control and direction-changing
+character as a visible sign, so that text from a model or a tool can neither move the cursor nor hide a part of itself.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+REPLACEMENT = "\ufffd"
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_COLOUR = re.compile("(?:\x1b\\[|\x9b)[0-9;:]*m")
+_CLUSTER_JOINERS = {"\u200d", "\ufe0f", "\ufe0e"}
+_BIDI_AND_HIDDEN = "\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u00ad\u034f\u115f\u1160"
+_INVISIBLE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_BIDI_AND_HIDDEN}\U000e0000-\U000e007f]")
+
+TITLE_CHARACTERS = 60
+
+
+def storable(text: str) -> str:
+    """`text` with every lone surrogate and every real U+0000 replaced by U+FFFD; all else unchanged."""
+    return _UNSTORABLE.sub(REPLACEMENT, text)
+
+
+def visible(text: str) -> str:
+    """`text` as it may be written to a terminal: no control or hidden character left, each shown as a sign instead.
+
+    Line feeds and tabs stay. Colour sequences (SGR) are dropped; every other control is shown: ESC as `␛`, C1 controls,
+    zero-width and bidirectional marks as `⟨U+202E⟩`.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _INVISIBLE.sub(lambda match: _sign(match.group()), _COLOUR.sub("", text.replace("\r\n", "\n")))
+
+
+def _sign(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return f"\u27e8U+{code:04X}\u27e9"
+
+
+def clusters(text: str) -> list[str]:
+    """`text` cut into what a reader sees as one character each (combining marks, joined emoji and flags stay whole)."""
+    found: list[str] = []
+    for character in text:
+        if found and _joins(found[-1], character):
+            found[-1] += character
+        else:
+            found.append(character)
+    return found
+
+
+def _joins(before: str, character: str) -> bool:
+    if character in _CLUSTER_JOINERS or before[-1] == "\u200d":
+        return True
+    if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Mc"}:
+        return True
+    if "\U0001f3fb" <= character <= "\U0001f3ff":
+        return True
+    is_flag = "\U0001f1e6" <= character <= "\U0001f1ff"
+    return is_flag and len(before) == 1 and "\U0001f1e6" <= before <= "\U0001f1ff"
+
+
+def title_of(text: str) -> str | None:
+    """The first 60 visible characters of `text` on one line, or None when nothing visible is left.
+
+    Control and hidden characters are dropped; the cut never divides a visible character.
+    """
+    plain = "".join(" " if character.isspace() else character for character in storable(text))
+    kept = "".join(c for c in _COLOUR.sub("", plain) if c in _CLUSTER_JOINERS or not _INVISIBLE.match(c))
+    line = " ".join(kept.split())
+    return "".join(clusters(line)[:TITLE_CHARACTERS]).strip() or None

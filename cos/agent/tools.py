@@ -1,0 +1,121 @@
+"""Tools: what a tool is, what it returns, and the context it runs in. A failed tool is a result, not an exception."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from cos.agent.records import Risk, ToolCallStatus
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cos.agent.cancellation import CancelToken
+    from cos.agent.identity import TurnInfo
+    from cos.agent.messages import Part
+
+Json = dict[str, Any]
+Kind = Literal["read", "search", "edit", "execute", "fetch", "think", "other"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOk:
+    """The tool did its work. `content` is what the model receives."""
+
+    content: str
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolError:
+    """The tool did not do its work; `content` tells the model why.
+
+    `status` says how it ended when that is more than an error: `timed_out`, `cancelled`, `unknown`.
+    """
+
+    content: str
+    status: ToolCallStatus = ToolCallStatus.ERROR
+
+
+ToolOutcome = ToolOk | ToolError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallDescription:
+    """What a call would do, before anything runs. The tool row, the approval and the dashboard all draw this."""
+
+    title: str
+    """One line."""
+    kind: Kind = "other"
+    detail: str = ""
+    """The exact and whole text of what would run."""
+    locations: tuple[str, ...] = ()
+    """Files or addresses that the call touches."""
+    diff: str | None = None
+    """Unified diff, for edits."""
+    cwd: str | None = None
+    """The folder it would run in."""
+
+
+class ToolContext(Protocol):
+    """What a running tool may use."""
+
+    workspace: Path
+    """Real path of the folder that the session works in."""
+    cancel: CancelToken
+    """Set when the turn is to stop. The tool is cancelled as a task too: clean up in `finally`."""
+
+    def emit(self, text: str) -> None:
+        """Show live output. Never blocks; may be coalesced."""
+        ...
+
+    def progress(self, text: str) -> None:
+        """Replace the call's one-line progress note."""
+        ...
+
+
+Run = Callable[[Json, "TurnInfo", ToolContext], Awaitable[ToolOutcome]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool. `schema` is a JSON schema whose top level is an object; arguments are validated against it first."""
+
+    name: str
+    title: str
+    """The verb a person reads, such as "Run"."""
+    description: str
+    """For the model."""
+    schema: Json
+    run: Run
+    origin: str
+    """The plugin or server that brought it."""
+    risk: Risk | Callable[[Json], Risk] = "execute"
+    parallel: bool = False
+    """May run beside other parallel calls of the same step. Only for calls that change nothing."""
+    describe: Callable[[Json, TurnInfo], CallDescription] | None = None
+    """None = the name and the arguments as JSON."""
+    timeout_seconds: float | None = None
+    """Hard limit kept by the loop; None = the tool keeps its own."""
+
+    def risk_of(self, args: Json) -> Risk:
+        return self.risk(args) if callable(self.risk) else self.risk
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSet:
+    """The tools of one session by name."""
+
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, *tools: Tool) -> ToolSet:
+        return cls({tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)})
+
+    def get(self, name: str) -> Tool | None:
+        return self.tools.get(name)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.tools)
