@@ -3,11 +3,17 @@
 CosError
 ├── TagError            the user: a tag breaks the `key:value` rule
 ├── IdentityError       the user: a session or turn that does not fit its profile
+├── TurnBusyError       the user: the session has an open turn already
 ├── TurnCancelled       nobody: the turn was stopped on purpose
 └── ProviderError       the provider: see `cos.agent.provider`
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 
 class CosError(Exception):
@@ -20,6 +26,14 @@ class TagError(CosError):
 
 class IdentityError(CosError):
     """A session or turn that does not belong where it was used."""
+
+
+class TurnBusyError(CosError):
+    """The session has an open turn; a second one must wait in the queue."""
+
+    def __init__(self, session_id: UUID) -> None:
+        super().__init__(f"session {session_id} has a running turn already; send the message again when it has ended")
+        self.session_id = session_id
 
 
 class TurnCancelled(CosError):

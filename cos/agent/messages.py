@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from cos.agent.text import storable
 
 Json = dict[str, Any]
-Origin = Literal["typed", "queued", "steered", "delegation"]
+Origin = Literal["typed", "queued", "steered", "delegation", "loop"]
+"""`loop`: the turn loop itself, such as the request for a summary at the step limit."""
 
 
 class _Record(BaseModel):

@@ -61,10 +61,15 @@ class CallDescription:
 class ToolContext(Protocol):
     """What a running tool may use."""
 
-    workspace: Path
-    """Real path of the folder that the session works in."""
-    cancel: CancelToken
-    """Set when the turn is to stop. The tool is cancelled as a task too: clean up in `finally`."""
+    @property
+    def workspace(self) -> Path:
+        """Real path of the folder that the session works in."""
+        ...
+
+    @property
+    def cancel(self) -> CancelToken:
+        """Set when the turn is to stop. The tool is cancelled as a task too: clean up in `finally`."""
+        ...
 
     def emit(self, text: str) -> None:
         """Show live output. Never blocks; may be coalesced."""

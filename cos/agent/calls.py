@@ -1,0 +1,299 @@
+"""The tool calls of one step: prepare (judge, ask) → execute → finalize, and their results in the order of the calls.
+
+All calls of a step are prepared at once, so that a person sees every request of the step. They then run in order:
+neighbours that only read run together, any other call waits for those before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cos.agent.approver import ApprovalRequest, Approver
+from cos.agent.arguments import schema_errors
+from cos.agent.errors import TurnCancelled
+from cos.agent.events import MessageAdded, ToolFinished, ToolOutput, ToolProgress, ToolProposed, ToolStarted
+from cos.agent.hook_rules import first_string, judge_call
+from cos.agent.ids import new_id
+from cos.agent.messages import ToolResultMessage, stored_form
+from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus
+from cos.agent.replies import args_text
+from cos.agent.results import clipped, error_type, refused_text, unknown_tool_text
+from cos.agent.text import storable
+from cos.agent.tools import CallDescription, Tool, ToolError, ToolOk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cos.agent.cancellation import CancelToken
+    from cos.agent.hooks import HookBus
+    from cos.agent.journal import Journal
+    from cos.agent.turn_state import CallState, TurnState
+
+log = logging.getLogger("cos.agent")
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """The `ToolContext` of one call."""
+
+    workspace: Path
+    cancel: CancelToken
+    state: TurnState
+    call: CallState
+
+    def emit(self, text: str) -> None:
+        self._publish(ToolOutput, text)
+
+    def progress(self, text: str) -> None:
+        self._publish(ToolProgress, text)
+
+    def _publish(self, kind: type[ToolOutput] | type[ToolProgress], text: str) -> None:
+        call = self.call.call
+        self.state.publish(kind(turn=self.state.turn, call_id=call.id, name=call.name, text=text))
+
+
+class CallRunner:
+    """Answers the tool calls of a step."""
+
+    def __init__(self, hooks: HookBus, journal: Journal, approver: Approver) -> None:
+        self._hooks = hooks
+        self._journal = journal
+        self._approver = approver
+
+    async def answer(self, state: TurnState) -> None:
+        """Run `state.calls` and append one result for each.
+
+        Raises:
+            TurnCancelled: the token was set; `settle` then answers what is left.
+        """
+        preparations = [asyncio.ensure_future(state.cancel.guard(self._prepare(state, call))) for call in state.calls]
+        try:
+            position = 0
+            while position < len(state.calls):
+                batch = _batch(state, position)
+                for index in range(position, position + len(batch)):
+                    await preparations[index]
+                ends = await asyncio.gather(*(self._execute(state, call) for call in batch), return_exceptions=True)
+                for end in ends:
+                    if end is not None:
+                        raise end
+                for call in batch:
+                    await self._append(state, call)
+                position += len(batch)
+        finally:
+            for preparation in preparations:
+                preparation.cancel()
+            await asyncio.gather(*preparations, return_exceptions=True)
+
+    async def settle(self, state: TurnState) -> None:
+        """Give every call that is still unanswered its result: the turn is ending early."""
+        for call in state.calls:
+            if not call.recorded:
+                if not call.status.is_final:
+                    _end_early(state, call)
+                await self._finalize(state, call)
+            await self._append(state, call)
+
+    async def _prepare(self, state: TurnState, call: CallState) -> None:
+        """Judge the call and ask the user if need be. Leaves a final status when it must not run."""
+        tool = state.session.tools.get(call.call.name)
+        description = _describe(state, call, tool)
+        state.publish(
+            ToolProposed(
+                turn=state.turn,
+                call_id=call.call.id,
+                name=call.call.name,
+                args=call.call.args,
+                title=description.title,
+            )
+        )
+        if tool is None:
+            _refuse(call, ToolCallStatus.ERROR, unknown_tool_text(call.call.name, state.session.tools.names))
+            return
+        faults = call.refusal or schema_errors(tool.schema, call.call.args)
+        if faults:
+            _refuse(call, ToolCallStatus.ERROR, faults)
+            return
+        args = copy.deepcopy(call.call.args)
+        verdict = await judge_call(self._hooks, **self._call_arguments(state, call, args))
+        call.call = call.call.model_copy(update={"args": args})
+        call.risk = tool.risk_of(args)
+        if verdict.blocked_by is not None:
+            _refuse(call, ToolCallStatus.DENIED, f"Not run: {verdict.message}")
+            return
+        faults = schema_errors(tool.schema, args)
+        if faults:
+            _refuse(call, ToolCallStatus.ERROR, faults)
+        elif verdict.reasons:
+            await self._ask(state, call, _describe(state, call, tool), verdict.reasons)
+
+    async def _ask(
+        self, state: TurnState, call: CallState, description: CallDescription, reasons: tuple[str, ...]
+    ) -> None:
+        request = ApprovalRequest(
+            turn=state.turn, call_id=call.call.id, name=call.call.name, args=call.call.args, risk=call.risk,
+            description=description, reasons=reasons,
+        )  # fmt: skip
+        call.status = ToolCallStatus.WAITING
+        await self._record(state, call)
+        arguments = {
+            "turn": state.turn, "command": description.detail or description.title, "description": "; ".join(reasons),
+            "pattern_key": call.call.name, "pattern_keys": [call.call.name],
+            "session_key": str(state.turn.session_id), "surface": self._approver.surface,
+            "turn_id": str(state.turn.turn_id), "tool_call_id": call.call.id,
+        }  # fmt: skip
+        await self._hooks.fire("pre_approval_request", **arguments)
+        answer = await state.cancel.guard(self._approver.ask(request))
+        call.approval = answer
+        await self._hooks.fire("post_approval_response", **arguments, choice=_choice(answer))
+        if answer.decision == "cancelled":
+            raise TurnCancelled(answer.reason or "the request for approval was cancelled")
+        if answer.decision != "allowed":
+            status = ToolCallStatus.EXPIRED if answer.decision == "expired" else ToolCallStatus.DENIED
+            _refuse(call, status, refused_text(answer))
+
+    async def _execute(self, state: TurnState, call: CallState) -> None:
+        if not call.status.is_final:
+            state.cancel.check()
+            await self._run(state, call)
+        await self._finalize(state, call)
+
+    async def _run(self, state: TurnState, call: CallState) -> None:
+        tool = state.session.tools.get(call.call.name)
+        assert tool is not None
+        call.started, call.status = True, ToolCallStatus.RUNNING
+        await self._record(state, call)
+        state.publish(ToolStarted(turn=state.turn, call_id=call.call.id, name=call.call.name))
+        context = _Context(state.session.workspace, state.cancel, state, call)
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(tool.timeout_seconds):
+                outcome = await state.cancel.guard(_awaited(tool, call, state, context))
+        except TimeoutError:
+            outcome = ToolError(
+                content=f"Stopped: the tool did not end within {tool.timeout_seconds:g} s.",
+                status=ToolCallStatus.TIMED_OUT,
+            )
+        except (TurnCancelled, asyncio.CancelledError):
+            call.duration_ms = round((time.monotonic() - began) * 1000)
+            raise
+        except Exception as error:
+            log.exception("tool %s of %s failed", tool.name, tool.origin)
+            outcome = ToolError(content=f"The tool {tool.name} failed: {type(error).__name__}: {error}")
+        call.duration_ms = round((time.monotonic() - began) * 1000)
+        call.status = ToolCallStatus.OK if isinstance(outcome, ToolOk) else outcome.status
+        call.content = outcome.content
+
+    async def _finalize(self, state: TurnState, call: CallState) -> None:
+        """Fire the hooks over the result, cut it to size, and put it into the journal."""
+        call.content = clipped(storable(call.content))
+        arguments = self._call_arguments(state, call, call.call.args) | {
+            "result": call.content, "duration_ms": call.duration_ms or 0, "status": _hook_status(call.status),
+            "error_type": error_type(call.status),
+            "error_message": None if call.status is ToolCallStatus.OK else call.content,
+        }  # fmt: skip
+        await self._hooks.fire("post_tool_call", **arguments)
+        replaced = first_string(await self._hooks.fire("transform_tool_result", **arguments), empty_counts=True)
+        if replaced is not None:
+            call.content = clipped(storable(replaced))
+        record = await self._record(state, call)
+        call.recorded = True
+        if call.status in {ToolCallStatus.DENIED, ToolCallStatus.EXPIRED}:
+            state.denied_calls += 1
+        state.publish(ToolFinished(turn=state.turn, call_id=call.call.id, name=call.call.name, record=record))
+
+    async def _append(self, state: TurnState, call: CallState) -> None:
+        if call.appended:
+            return
+        message = ToolResultMessage(
+            call_id=call.call.id,
+            content=call.content or "(no output)",
+            is_error=call.status is not ToolCallStatus.OK,
+        )
+        message_id = new_id()
+        await self._journal.append_message(state.turn, message, message_id=message_id)
+        call.appended = True
+        state.history.append(stored_form(message))
+        state.publish(MessageAdded(turn=state.turn, message_id=message_id, message=message))
+
+    async def _record(self, state: TurnState, call: CallState) -> ToolCallRecord:
+        record = ToolCallRecord(
+            call_id=call.call.id,
+            name=call.call.name,
+            args=call.call.args,
+            status=call.status,
+            result=call.content if call.status.is_final else None,
+            is_error=call.status.is_final and call.status is not ToolCallStatus.OK,
+            risk=call.risk,
+            duration_ms=call.duration_ms,
+            approval=call.approval,
+        )
+        await self._journal.record_tool_call(state.turn, record)
+        return record
+
+    def _call_arguments(self, state: TurnState, call: CallState, args: dict[str, Any]) -> dict[str, Any]:
+        return state.hook_ids() | {
+            "tool_name": call.call.name,
+            "args": args,
+            "tool_call_id": call.call.id,
+            "api_request_id": state.api_request_id,
+        }
+
+
+async def _awaited(tool: Tool, call: CallState, state: TurnState, context: _Context) -> ToolOk | ToolError:
+    return await tool.run(copy.deepcopy(call.call.args), state.turn, context)
+
+
+def _batch(state: TurnState, position: int) -> list[CallState]:
+    """The calls from `position` on that may run together: reading neighbours, or a single other call."""
+    end = position
+    while end < len(state.calls) and _only_reads(state, state.calls[end]):
+        end += 1
+    return state.calls[position : max(end, position + 1)]
+
+
+def _only_reads(state: TurnState, call: CallState) -> bool:
+    tool = state.session.tools.get(call.call.name)
+    if tool is None or not tool.parallel or schema_errors(tool.schema, call.call.args):
+        return False
+    return tool.risk_of(call.call.args) == "read"
+
+
+def _describe(state: TurnState, call: CallState, tool: Tool | None) -> CallDescription:
+    if tool is None or tool.describe is None or call.refusal or schema_errors(tool.schema, call.call.args):
+        return CallDescription(title=call.call.name, detail=args_text(call.call.args))
+    return tool.describe(call.call.args, state.turn)
+
+
+def _refuse(call: CallState, status: ToolCallStatus, content: str) -> None:
+    call.status, call.content = status, content
+
+
+def _end_early(state: TurnState, call: CallState) -> None:
+    reason = state.cancel.reason or "the turn ended"
+    if call.started:
+        text = f"Stopped while it ran ({reason}). It may have had a part of its effect."
+    else:
+        text = f"Not run: the turn ended before this call started ({reason})."
+    _refuse(call, ToolCallStatus.CANCELLED, text)
+
+
+def _choice(answer: ApprovalAnswer) -> str:
+    names = {"denied": "deny", "expired": "timeout", "cancelled": "cancelled"}
+    return names.get(answer.decision, answer.scope)
+
+
+def _hook_status(status: ToolCallStatus) -> str:
+    names = {
+        ToolCallStatus.OK: "ok",
+        ToolCallStatus.DENIED: "blocked",
+        ToolCallStatus.EXPIRED: "blocked",
+        ToolCallStatus.CANCELLED: "cancelled",
+        ToolCallStatus.TIMED_OUT: "timeout",
+    }
+    return names.get(status, "error")

@@ -1,0 +1,136 @@
+"""A journal that keeps everything in memory: for tests, and the shortest statement of what a journal does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from cos.agent.errors import IdentityError, TurnBusyError
+from cos.agent.ids import new_id
+from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, stored_form
+from cos.agent.records import ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.agent.results import unanswered_status, unanswered_text
+
+if TYPE_CHECKING:
+    from cos.agent.identity import NewSession, TurnInfo
+    from cos.agent.journal import Journal
+
+
+@dataclass(slots=True)
+class StoredMessage:
+    """One row: the message, whose turn it belongs to, and whether the model still sees it."""
+
+    message_id: UUID
+    turn_id: UUID
+    message: Message
+    active: bool
+
+
+@dataclass(slots=True)
+class StoredSession:
+    """A session with all that happened in it."""
+
+    session: NewSession
+    messages: list[StoredMessage] = field(default_factory=list)
+    tool_calls: dict[str, ToolCallRecord] = field(default_factory=dict)
+    turns: dict[UUID, TurnStatus] = field(default_factory=dict)
+
+    @property
+    def open_turn(self) -> UUID | None:
+        return next((turn for turn, status in self.turns.items() if status is TurnStatus.RUNNING), None)
+
+
+class MemoryJournal:
+    """Implements `Journal`. `sessions` is open for tests to look into."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[UUID, StoredSession] = {}
+
+    async def create_session(self, session: NewSession) -> UUID:
+        session_id = new_id()
+        self.sessions[session_id] = StoredSession(session)
+        return session_id
+
+    async def load_history(self, session_id: UUID) -> list[Message]:
+        return [row.message for row in self._session(session_id).messages if row.active]
+
+    async def start_turn(
+        self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
+    ) -> None:
+        session = self._session(turn.session_id)
+        if session.session.profile_id != turn.profile_id:
+            raise IdentityError(f"session {turn.session_id} belongs to profile {session.session.profile_id}")
+        if session.open_turn is not None:
+            raise TurnBusyError(turn.session_id)
+        session.turns[turn.turn_id] = TurnStatus.RUNNING
+        if prompt is not None:
+            await self.append_message(turn, prompt, message_id=message_id)
+
+    async def annotate_prompt(self, turn: TurnInfo, message_id: UUID, context: str) -> None:
+        for row in self._session(turn.session_id).messages:
+            if row.message_id == message_id:
+                row.message = stored_form(row.message.model_copy(update={"context": context}))
+
+    async def append_message(
+        self, turn: TurnInfo, message: Message, *, message_id: UUID | None = None, active: bool = True
+    ) -> None:
+        session = self._session(turn.session_id)
+        message = stored_form(message)
+        if isinstance(message, ToolResultMessage) and _is_answered(session, message.call_id):
+            raise IdentityError(f"tool call {message.call_id} already has its result")
+        session.messages.append(StoredMessage(message_id or new_id(), turn.turn_id, message, active))
+        if isinstance(message, AssistantMessage) and active:
+            for call in message.tool_calls:
+                record = ToolCallRecord(call_id=call.id, name=call.name, args=call.args, status=ToolCallStatus.PROPOSED)
+                session.tool_calls.setdefault(call.id, record)
+
+    async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:
+        calls = self._session(turn.session_id).tool_calls
+        known = calls.get(record.call_id)
+        if known is None or not known.status.is_final:
+            calls[record.call_id] = record
+
+    async def finish_turn(self, turn: TurnInfo, status: TurnStatus) -> None:
+        session = self._session(turn.session_id)
+        if session.turns.get(turn.turn_id) is not TurnStatus.RUNNING:
+            return
+        for row in [row for row in session.messages if row.turn_id == turn.turn_id and row.active]:
+            if isinstance(row.message, AssistantMessage):
+                for call in row.message.tool_calls:
+                    await self._settle(turn, session, call.id, status)
+        session.turns[turn.turn_id] = status
+
+    async def _settle(self, turn: TurnInfo, session: StoredSession, call_id: str, status: TurnStatus) -> None:
+        if _is_answered(session, call_id):
+            return
+        known = session.tool_calls[call_id]
+        content = known.result if known.result is not None else unanswered_text(known.status, status)
+        is_error = known.is_error or not known.status.is_final
+        await self.append_message(turn, ToolResultMessage(call_id=call_id, content=content, is_error=is_error))
+        session.tool_calls[call_id] = ToolCallRecord(
+            call_id=call_id,
+            name=known.name,
+            args=known.args,
+            status=unanswered_status(known.status, status),
+            result=content,
+            is_error=is_error,
+            risk=known.risk,
+            duration_ms=known.duration_ms,
+            approval=known.approval,
+        )
+
+    def _session(self, session_id: UUID) -> StoredSession:
+        if session_id not in self.sessions:
+            raise IdentityError(f"there is no session {session_id}")
+        return self.sessions[session_id]
+
+
+def _is_answered(session: StoredSession, call_id: str) -> bool:
+    return any(
+        isinstance(row.message, ToolResultMessage) and row.message.call_id == call_id for row in session.messages
+    )
+
+
+def _fits(journal: MemoryJournal) -> Journal:
+    return journal

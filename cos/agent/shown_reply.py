@@ -1,0 +1,123 @@
+"""A reply while it is being streamed, over several attempts: text already shown is never shown twice, never vanishes.
+
+A retry usually begins with the same words. As long as it repeats what is on screen nothing is published; what goes
+beyond is appended. When it differs, the old text stays as a message of its own, marked partial and inactive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta
+from cos.agent.ids import new_id
+from cos.agent.messages import AssistantMessage, stored_form
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from cos.agent.events import AgentEvent
+    from cos.agent.identity import TurnInfo
+    from cos.agent.journal import Journal
+
+Publish = Callable[["AgentEvent"], None]
+
+
+class _Strand:
+    """The text or the thinking of a reply: what is on screen, and how far the present attempt has repeated it."""
+
+    def __init__(self) -> None:
+        self._shown: list[str] = []
+        self._repeated = ""
+        self._is_ahead = True
+        """The attempt has repeated all that is shown (or nothing was): what comes next is new."""
+
+    @property
+    def shown(self) -> str:
+        return "".join(self._shown)
+
+    @property
+    def of_attempt(self) -> str:
+        return self.shown if self._is_ahead else self._repeated
+
+    def begin_attempt(self) -> None:
+        self._repeated = ""
+        self._is_ahead = not self._shown
+
+    def add(self, chunk: str) -> str | None:
+        """What of `chunk` is new on screen, or None when the attempt differs from what is shown."""
+        if self._is_ahead:
+            self._shown.append(chunk)
+            return chunk
+        self._repeated += chunk
+        shown = self.shown
+        if shown.startswith(self._repeated) and shown != self._repeated:
+            return ""
+        if not self._repeated.startswith(shown):
+            return None
+        self._shown, self._is_ahead = [self._repeated], True
+        return self._repeated[len(shown) :]
+
+    def restart_with_attempt(self) -> str:
+        """Forget what was shown before the attempt; return the attempt's text so far."""
+        self._shown, self._is_ahead = [self.of_attempt], True
+        return self.shown
+
+
+class ShownReply:
+    """What the user has seen of one reply."""
+
+    def __init__(self, turn: TurnInfo, journal: Journal, publish: Publish) -> None:
+        self._turn = turn
+        self._journal = journal
+        self._publish = publish
+        self.message_id: UUID = new_id()
+        self._text = _Strand()
+        self._thinking = _Strand()
+
+    def begin_attempt(self) -> None:
+        self._text.begin_attempt()
+        self._thinking.begin_attempt()
+
+    async def add_text(self, chunk: str) -> None:
+        fresh = self._text.add(chunk)
+        if fresh is None:
+            await self._supersede()
+        elif fresh:
+            self._publish(MessageDelta(turn=self._turn, message_id=self.message_id, text=fresh))
+
+    async def add_thinking(self, chunk: str) -> None:
+        fresh = self._thinking.add(chunk)
+        if fresh is None:
+            await self._supersede()
+        elif fresh:
+            self._publish(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=fresh))
+
+    async def end_attempt(self) -> None:
+        """The attempt is complete: text on screen that it does not have is kept apart."""
+        if any(strand.of_attempt != strand.shown for strand in (self._text, self._thinking)):
+            await self._supersede()
+
+    def partial_message(self) -> AssistantMessage | None:
+        """What is on screen, as a cut message; None when nothing is."""
+        text, thinking = self._text.shown, self._thinking.shown
+        if not text.strip() and not thinking.strip():
+            return None
+        blocks = [{"type": "thinking", "thinking": thinking}] if thinking else []
+        if blocks and text:
+            blocks.append({"type": "text", "text": text})
+        stored = stored_form(AssistantMessage(text=text or None, blocks=blocks, partial=True))
+        assert isinstance(stored, AssistantMessage)
+        return stored
+
+    async def _supersede(self) -> None:
+        message = self.partial_message()
+        if message is not None:
+            await self._journal.append_message(self._turn, message, message_id=self.message_id, active=False)
+            self._publish(MessageAdded(turn=self._turn, message_id=self.message_id, message=message, active=False))
+        self.message_id = new_id()
+        thinking, text = self._thinking.restart_with_attempt(), self._text.restart_with_attempt()
+        if thinking:
+            self._publish(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=thinking))
+        if text:
+            self._publish(MessageDelta(turn=self._turn, message_id=self.message_id, text=text))

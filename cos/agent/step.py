@@ -1,0 +1,163 @@
+"""One model call with its retries: streams the provider, publishes deltas, and survives a bad connection in sight."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from cos.agent.errors import TurnCancelled
+from cos.agent.events import ContextUpdated, RetryScheduled
+from cos.agent.provider import (
+    ModelReply,
+    ModelRequest,
+    ModelStream,
+    Provider,
+    ProviderError,
+    ProviderUnavailable,
+    TextChunk,
+    ThinkingChunk,
+)
+from cos.agent.shown_reply import ShownReply
+
+if TYPE_CHECKING:
+    from cos.agent.hooks import HookBus
+    from cos.agent.journal import Journal
+    from cos.agent.retry import RetryPolicy
+    from cos.agent.turn_state import TurnState
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One try of a model call, kept in view so that a failure still knows what had arrived."""
+
+    number: int
+    arguments: dict[str, Any]
+    began: float = field(default_factory=time.monotonic)
+    first_token_seconds: float | None = None
+    stream: ModelStream | None = None
+
+    @property
+    def reply(self) -> ModelReply:
+        return self.stream.reply() if self.stream else ModelReply()
+
+    def ending(self) -> dict[str, Any]:
+        return self.arguments | {
+            "ended_at": datetime.now(UTC),
+            "api_duration": time.monotonic() - self.began,
+            "first_token_seconds": self.first_token_seconds,
+        }
+
+
+class ModelCaller:
+    """Makes the model calls of one profile's turns."""
+
+    def __init__(self, provider: Provider, hooks: HookBus, journal: Journal, retry: RetryPolicy) -> None:
+        self._provider = provider
+        self._hooks = hooks
+        self._journal = journal
+        self._retry = retry
+
+    async def call(self, state: TurnState, *, allow_tools: bool = True) -> ModelReply:
+        """The complete reply to the conversation so far; `state.open_reply` holds what of it is on screen.
+
+        Raises:
+            ProviderError: the last attempt failed, or the first in a way that another attempt cannot mend.
+            TurnCancelled: the turn's token was set.
+        """
+        request = ModelRequest(prompt=state.session.prompt, messages=tuple(state.history), allow_tools=allow_tools)
+        state.open_reply = ShownReply(state.turn, self._journal, state.publish)
+        for number in range(1, self._retry.max_attempts + 1):
+            state.open_reply.begin_attempt()
+            state.model_calls += 1
+            attempt = _Attempt(number, self._attempt_arguments(state))
+            try:
+                return await self._try(state, state.open_reply, request, attempt)
+            except ProviderUnavailable as error:
+                await self._failed(state, attempt, error)
+                if number == self._retry.max_attempts:
+                    raise
+                await self._wait(state, number, error)
+            except (ProviderError, TurnCancelled, asyncio.CancelledError) as error:
+                await self._failed(state, attempt, error)
+                raise
+        raise AssertionError("the range of attempts is never empty")
+
+    async def _try(self, state: TurnState, shown: ShownReply, request: ModelRequest, attempt: _Attempt) -> ModelReply:
+        await state.cancel.guard(self._hooks.fire("pre_api_request", **attempt.arguments))
+        await state.cancel.guard(self._stream(shown, request, attempt))
+        await shown.end_attempt()
+        reply = attempt.reply
+        state.usage += reply.usage
+        await self._hooks.fire(
+            "post_api_request",
+            **attempt.ending(),
+            finish_reason=reply.stop_reason,
+            response_model=reply.model,
+            usage=reply.usage,
+            assistant_tool_call_count=len(reply.calls),
+        )
+        window = self._provider.context_window(request.prompt.model)
+        state.publish(ContextUpdated(turn=state.turn, model=reply.model, usage=reply.usage, context_window=window))
+        return reply
+
+    async def _stream(self, shown: ShownReply, request: ModelRequest, attempt: _Attempt) -> None:
+        limit = self._retry.silence_seconds
+        clock = asyncio.get_running_loop().time
+        try:
+            async with asyncio.timeout(limit) as silence, self._provider.stream(request) as attempt.stream:
+                async for chunk in attempt.stream:
+                    silence.reschedule(clock() + limit)
+                    if attempt.first_token_seconds is None:
+                        attempt.first_token_seconds = time.monotonic() - attempt.began
+                    if isinstance(chunk, TextChunk):
+                        await shown.add_text(chunk.text)
+                    elif isinstance(chunk, ThinkingChunk):
+                        await shown.add_thinking(chunk.text)
+        except TimeoutError as error:
+            raise ProviderUnavailable(f"the model sent nothing for {limit:g} s") from error
+        if not attempt.reply.is_complete:
+            raise ProviderUnavailable("the reply broke off before its end")
+
+    async def _failed(self, state: TurnState, attempt: _Attempt, error: BaseException) -> None:
+        usage = attempt.reply.usage
+        state.usage += usage
+        retryable = isinstance(error, ProviderUnavailable) and attempt.number < self._retry.max_attempts
+        await self._hooks.fire(
+            "api_request_error",
+            **attempt.ending(),
+            status_code=error.status if isinstance(error, ProviderError) else None,
+            retry_count=attempt.number - 1,
+            max_retries=self._retry.max_attempts - 1,
+            retryable=retryable,
+            reason=str(error) if isinstance(error, ProviderError) else "cancelled",
+            error={"type": type(error).__name__, "message": str(error)},
+            usage=usage,
+        )
+
+    async def _wait(self, state: TurnState, number: int, error: ProviderUnavailable) -> None:
+        delay = self._retry.delay_seconds(number, error.retry_after_seconds)
+        state.publish(
+            RetryScheduled(
+                turn=state.turn,
+                attempt=number,
+                max_attempts=self._retry.max_attempts,
+                delay_seconds=delay,
+                reason=str(error),
+            )
+        )
+        await state.cancel.guard(asyncio.sleep(delay))
+
+    def _attempt_arguments(self, state: TurnState) -> dict[str, Any]:
+        return state.hook_ids() | {
+            "api_request_id": state.api_request_id,
+            "platform": state.session.platform,
+            "model": state.session.prompt.model,
+            "provider": self._provider.name,
+            "base_url": getattr(self._provider, "base_url", None),
+            "api_call_count": state.model_calls,
+            "message_count": len(state.history),
+            "started_at": datetime.now(UTC),
+        }

@@ -1,0 +1,260 @@
+"""The turn loop: `run_turn` → step (one model call) → its tool calls → … until the agent rests.
+
+It knows no storage, no screen and no API: the journal, the hooks, the approver and the provider are handed in, and
+everything that happens leaves as events.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from cos.agent.calls import CallRunner
+from cos.agent.cancellation import CancelToken, uninterrupted
+from cos.agent.errors import CosError, TurnCancelled
+from cos.agent.events import AgentEvent, MessageAdded, Notice, TurnCompleted, TurnStarted, Usage
+from cos.agent.ids import new_id
+from cos.agent.messages import Message, UserMessage, stored_form
+from cos.agent.records import TurnStatus
+from cos.agent.replies import is_blank, received
+from cos.agent.retry import RetryPolicy
+from cos.agent.step import ModelCaller
+from cos.agent.turn_hooks import fire_beginning, fire_endings, transformed
+from cos.agent.turn_state import CallState, TurnState
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from cos.agent.approver import Approver
+    from cos.agent.hooks import HookBus
+    from cos.agent.identity import TurnInfo
+    from cos.agent.journal import Journal
+    from cos.agent.provider import ModelReply, Provider
+    from cos.agent.session_context import SessionContext
+
+log = logging.getLogger("cos.agent")
+
+MAX_STEPS: Final = 90
+_FRUITLESS_STEPS: Final = 5
+_PAUSES: Final = 5
+_NUDGE: Final = "Your last reply was empty. Please continue with the task or give your answer in words."
+_LIMIT: Final = (
+    "The limit of {steps} steps for this turn is reached and no more tools can be called. Sum up what is done, what is "
+    "open, and what the next step would be."
+)
+
+
+class TurnFailed(CosError):
+    """The turn cannot go on; the message is for the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOutcome:
+    """How a turn ended."""
+
+    status: TurnStatus
+    text: str
+    stop_reason: str | None
+    error: str | None
+    usage: Usage
+    denied_calls: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOptions:
+    """The limits of a profile's turns."""
+
+    max_steps: int = MAX_STEPS
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+
+class Agent:
+    """CommonAgent: one per profile, shared by all its sessions."""
+
+    def __init__(
+        self,
+        *,
+        provider: Provider,
+        hooks: HookBus,
+        journal: Journal,
+        approver: Approver,
+        publish: Callable[[AgentEvent], None],
+        options: AgentOptions | None = None,
+    ) -> None:
+        self._hooks = hooks
+        self._journal = journal
+        self._publish = publish
+        self._options = options or AgentOptions()
+        self._model = ModelCaller(provider, hooks, journal, self._options.retry)
+        self._calls = CallRunner(hooks, journal, approver)
+
+    async def run_turn(
+        self, turn: TurnInfo, prompt: UserMessage, session: SessionContext, cancel: CancelToken | None = None
+    ) -> TurnOutcome:
+        """Open a turn and run it to its end."""
+        return await self.run(await self.open(turn, prompt, session, cancel or CancelToken()))
+
+    async def open(
+        self, turn: TurnInfo, prompt: UserMessage, session: SessionContext, cancel: CancelToken
+    ) -> TurnState:
+        """Make the turn and its prompt durable. From here on the prompt is accepted.
+
+        Raises:
+            TurnBusyError: the session has an open turn.
+        """
+        kept = stored_form(prompt)
+        assert isinstance(kept, UserMessage)
+        state = TurnState(turn=turn, session=session, prompt=kept, cancel=cancel, publish=self._publish)
+        await self._journal.start_turn(turn, kept, message_id=state.prompt_id)
+        self._publish(TurnStarted(turn=turn, started_at=state.started_at))
+        self._publish(MessageAdded(turn=turn, message_id=state.prompt_id, message=kept))
+        return state
+
+    async def run(self, state: TurnState) -> TurnOutcome:
+        """Run an opened turn. Every way out, cancellation included, closes it in the journal first."""
+        status, error = TurnStatus.CANCELLED, None
+        try:
+            await self._converse(state)
+            status = TurnStatus.COMPLETED
+        except TurnCancelled:
+            state.stop_reason = "cancelled"
+        except CosError as failure:
+            status, error = TurnStatus.FAILED, str(failure)
+        except Exception as failure:
+            log.exception("turn %s failed", state.turn.turn_id)
+            status, error = TurnStatus.FAILED, f"internal error ({type(failure).__name__}: {failure}); see the log"
+        finally:
+            outcome = await uninterrupted(self._close(state, status, error))
+        return outcome
+
+    async def _converse(self, state: TurnState) -> None:
+        state.history = list(await self._journal.load_history(state.turn.session_id))
+        await state.cancel.guard(self._begin(state))
+        pauses = 0
+        for _ in range(self._options.max_steps):
+            reply = await self._step(state)
+            if state.calls:
+                await self._calls.answer(state)
+                self._count_fruitless(state)
+                state.calls = []
+            elif reply.stop_reason == "pause_turn" and pauses < _PAUSES:
+                pauses += 1
+            elif not await self._needs_nudge(state, reply):
+                return
+        await self._say_for_the_model(state, _LIMIT.format(steps=self._options.max_steps))
+        self._notice(state, f"The limit of {self._options.max_steps} steps is reached; asking for a summary.")
+        await self._step(state, allow_tools=False)
+        state.stop_reason = "max_steps"
+
+    async def _begin(self, state: TurnState) -> None:
+        context = await fire_beginning(self._hooks, state)
+        if context:
+            await self._journal.annotate_prompt(state.turn, state.prompt_id, context)
+            annotated = stored_form(state.prompt.model_copy(update={"context": context}))
+            state.history = [*state.history[:-1], annotated]
+
+    async def _step(self, state: TurnState, *, allow_tools: bool = True) -> ModelReply:
+        """One model call; its message is in the journal before any of its tool calls runs."""
+        state.cancel.check()
+        reply = await self._model.call(state, allow_tools=allow_tools)
+        assert state.open_reply is not None
+        taken = received(reply, state.history)
+        message_id, is_last = state.open_reply.message_id, not taken.message.tool_calls
+        if is_last and taken.message.text:
+            taken = replace(taken, message=await transformed(self._hooks, state, taken.message))
+        state.stop_reason = reply.stop_reason
+        if is_blank(taken.message):
+            await self._keep_thinking(state)
+        else:
+            await self._append(state, taken.message, message_id)
+        state.open_reply = None
+        state.text = taken.message.text or ""
+        state.had_output = state.had_output or not is_blank(taken.message)
+        state.calls = [CallState(call, taken.refusals.get(call.id)) for call in taken.message.tool_calls]
+        self._explain(state, reply)
+        return reply
+
+    async def _keep_thinking(self, state: TurnState) -> None:
+        """A reply without words or calls is not sent back, but what was shown of it stays in the journal."""
+        assert state.open_reply is not None
+        partial = state.open_reply.partial_message()
+        if partial is not None:
+            await self._append(state, partial, state.open_reply.message_id, active=False)
+
+    async def _append(
+        self, state: TurnState, message: Message, message_id: UUID | None = None, *, active: bool = True
+    ) -> None:
+        message_id = message_id or new_id()
+        await self._journal.append_message(state.turn, message, message_id=message_id, active=active)
+        if active:
+            state.history.append(message)
+        state.publish(MessageAdded(turn=state.turn, message_id=message_id, message=message, active=active))
+
+    async def _say_for_the_model(self, state: TurnState, text: str) -> None:
+        await self._append(state, UserMessage(text=text, origin="loop"))
+
+    async def _needs_nudge(self, state: TurnState, reply: ModelReply) -> bool:
+        """Whether the turn goes on because the reply was empty: once, then the turn says so honestly."""
+        if state.text or reply.stop_reason in {"refusal", "max_tokens", "model_context_window_exceeded"}:
+            return False
+        if state.nudged:
+            self._notice(state, "The model returned nothing.", "warning")
+            return False
+        state.nudged = True
+        await self._say_for_the_model(state, _NUDGE)
+        return True
+
+    def _count_fruitless(self, state: TurnState) -> None:
+        known = state.session.tools
+        is_fruitless = all(known.get(call.call.name) is None for call in state.calls)
+        state.fruitless_steps = state.fruitless_steps + 1 if is_fruitless else 0
+        if state.fruitless_steps >= _FRUITLESS_STEPS:
+            raise TurnFailed(f"The model called tools that do not exist in {_FRUITLESS_STEPS} steps in a row.")
+
+    def _explain(self, state: TurnState, reply: ModelReply) -> None:
+        """Say what the stop reason means where the reader could mistake the reply for a finished one."""
+        details = f" ({reply.stop_details})" if reply.stop_details else ""
+        sentences = {
+            "max_tokens": "The reply reached the output limit and is cut off. Send a message to let it continue.",
+            "refusal": f"The model refused to answer{details}. Rephrase the message before you go on.",
+            "model_context_window_exceeded": "The conversation fills the model's window; this reply is cut off. "
+            "Go on in a new session.",
+        }
+        if reply.stop_reason in sentences:
+            self._notice(state, sentences[reply.stop_reason], "warning")
+
+    def _notice(self, state: TurnState, text: str, level: str = "info") -> None:
+        state.publish(Notice(turn=state.turn, level="warning" if level == "warning" else "info", text=text))
+
+    async def _close(self, state: TurnState, status: TurnStatus, error: str | None) -> TurnOutcome:
+        """Leave the session valid: what was shown is kept, every call has its result, the turn has its end."""
+        if state.open_reply is not None:
+            partial = state.open_reply.partial_message()
+            if partial is not None:
+                await self._append(state, partial, state.open_reply.message_id)
+                state.had_output, state.text = True, partial.text or ""
+        await self._calls.settle(state)
+        await self._journal.finish_turn(state.turn, status)
+        outcome = TurnOutcome(
+            status=status, text=state.text, stop_reason=state.stop_reason, error=error, usage=state.usage,
+            denied_calls=state.denied_calls,
+        )  # fmt: skip
+        await fire_endings(self._hooks, state, status)
+        self._publish(
+            TurnCompleted(
+                turn=state.turn,
+                status=status,
+                stop_reason=state.stop_reason,
+                error=error,
+                text=state.text,
+                usage=state.usage,
+                started_at=state.started_at,
+                completed_at=datetime.now(UTC),
+                had_output=state.had_output,
+                denied_calls=state.denied_calls,
+            )
+        )
+        return outcome

@@ -1,0 +1,76 @@
+"""The state of one running turn. Only the loop's own modules read or change it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from cos.agent.events import Usage
+from cos.agent.ids import new_id
+from cos.agent.records import ApprovalAnswer, Risk, ToolCallStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from uuid import UUID
+
+    from cos.agent.cancellation import CancelToken
+    from cos.agent.events import AgentEvent
+    from cos.agent.identity import TurnInfo
+    from cos.agent.messages import Message, ToolCall, UserMessage
+    from cos.agent.session_context import SessionContext
+    from cos.agent.shown_reply import ShownReply
+
+
+@dataclass(slots=True)
+class CallState:
+    """One tool call of the current step until its result is in the journal."""
+
+    call: ToolCall
+    refusal: str | None = None
+    """Why it must not run, known before anything is judged (cut arguments, a reply that did not end in tool use)."""
+    risk: Risk = "execute"
+    started: bool = False
+    status: ToolCallStatus = ToolCallStatus.PROPOSED
+    content: str = ""
+    duration_ms: int | None = None
+    approval: ApprovalAnswer | None = None
+    recorded: bool = False
+    appended: bool = False
+
+
+@dataclass(slots=True)
+class TurnState:
+    """A turn between its start and its end."""
+
+    turn: TurnInfo
+    session: SessionContext
+    prompt: UserMessage
+    cancel: CancelToken
+    publish: Callable[[AgentEvent], None]
+    prompt_id: UUID = field(default_factory=new_id)
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    history: list[Message] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    model_calls: int = 0
+    """Attempts so far; numbers the api_request_id."""
+    open_reply: ShownReply | None = None
+    """The reply being streamed, until it is in the journal."""
+    calls: list[CallState] = field(default_factory=list)
+    """The calls of the current step."""
+    fruitless_steps: int = 0
+    """Consecutive steps in which no call could even be judged."""
+    nudged: bool = False
+    text: str = ""
+    stop_reason: str | None = None
+    had_output: bool = False
+    denied_calls: int = 0
+
+    @property
+    def api_request_id(self) -> str:
+        return f"{self.turn.turn_id}:api:{self.model_calls}"
+
+    def hook_ids(self) -> dict[str, object]:
+        """The arguments that every hook of a turn receives."""
+        session_id = str(self.turn.session_id)
+        return {"turn": self.turn, "session_id": session_id, "task_id": session_id, "turn_id": str(self.turn.turn_id)}
