@@ -4,6 +4,7 @@ CosError
 ├── TagError            the user: a tag breaks the `key:value` rule
 ├── IdentityError       the user: a session or turn that does not fit its profile
 ├── TurnBusyError       the user: the session has an open turn already
+├── AlreadyAcceptedError  nobody: the same message was handed in twice, and runs once
 ├── TurnCancelled       nobody: the turn was stopped on purpose
 └── ProviderError       the provider: see `cos.agent.provider`
 """
@@ -34,6 +35,10 @@ class TurnBusyError(CosError):
     def __init__(self, session_id: UUID) -> None:
         super().__init__(f"session {session_id} has a running turn already; send the message again when it has ended")
         self.session_id = session_id
+
+
+class AlreadyAcceptedError(CosError):
+    """The message has its turn already; it is not run again."""
 
 
 class TurnCancelled(CosError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from cos.agent.events import Usage
     from cos.agent.identity import NewSession, TurnInfo
     from cos.agent.messages import Message, UserMessage
     from cos.agent.records import ToolCallRecord, TurnStatus
@@ -30,8 +31,11 @@ class Journal(Protocol):
     ) -> None:
         """Open the turn, in one transaction with its prompt when one is given.
 
+        A `message_id` that waits in the session's queue leaves it in the same transaction.
+
         Raises:
             TurnBusyError: the session has an open turn already.
+            AlreadyAcceptedError: the message `message_id` has its turn already.
         """
         ...
 
@@ -50,6 +54,17 @@ class Journal(Protocol):
         """Insert or move on the record of one call. A final status is never overwritten."""
         ...
 
-    async def finish_turn(self, turn: TurnInfo, status: TurnStatus) -> None:
-        """Close the turn if it is open. The first to close it decides; a second call changes nothing."""
+    async def finish_turn(
+        self,
+        turn: TurnInfo,
+        status: TurnStatus,
+        *,
+        stop_reason: str | None = None,
+        error: str | None = None,
+        usage: Usage | None = None,
+    ) -> None:
+        """Close the turn if it is open. The first to close it decides; a second call changes nothing.
+
+        In the same transaction every tool call of the turn that has no result receives one.
+        """
         ...

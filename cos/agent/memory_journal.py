@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from cos.agent.errors import IdentityError, TurnBusyError
+from cos.agent.errors import AlreadyAcceptedError, IdentityError, TurnBusyError
 from cos.agent.ids import new_id
 from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, stored_form
 from cos.agent.records import ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.results import unanswered_status, unanswered_text
 
 if TYPE_CHECKING:
+    from cos.agent.events import Usage
     from cos.agent.identity import NewSession, TurnInfo
     from cos.agent.journal import Journal
 
@@ -63,6 +64,8 @@ class MemoryJournal:
             raise IdentityError(f"session {turn.session_id} belongs to profile {session.session.profile_id}")
         if session.open_turn is not None:
             raise TurnBusyError(turn.session_id)
+        if any(row.message_id == message_id for row in session.messages):
+            raise AlreadyAcceptedError(f"message {message_id} has its turn already")
         session.turns[turn.turn_id] = TurnStatus.RUNNING
         if prompt is not None:
             await self.append_message(turn, prompt, message_id=message_id)
@@ -91,7 +94,15 @@ class MemoryJournal:
         if known is None or not known.status.is_final:
             calls[record.call_id] = record
 
-    async def finish_turn(self, turn: TurnInfo, status: TurnStatus) -> None:
+    async def finish_turn(
+        self,
+        turn: TurnInfo,
+        status: TurnStatus,
+        *,
+        stop_reason: str | None = None,
+        error: str | None = None,
+        usage: Usage | None = None,
+    ) -> None:
         session = self._session(turn.session_id)
         if session.turns.get(turn.turn_id) is not TurnStatus.RUNNING:
             return

@@ -95,7 +95,12 @@ def parse_message(data: Json) -> Message:
 
 def message_json(message: Message) -> str:
     """`message` as JSON text that a database and a provider accept: no lone surrogate, no real U+0000."""
-    return json.dumps(_storable(message.model_dump()), ensure_ascii=False)
+    return json_text(message.model_dump())
+
+
+def json_text(value: Any) -> str:
+    """Any JSON value as such text. Text that only spells the escape sequence (`\\u0000`) is left alone."""
+    return json.dumps(_storable(value), ensure_ascii=False)
 
 
 def message_from_json(text: str) -> Message:

@@ -98,16 +98,24 @@ class Agent:
         return await self.run(await self.open(turn, prompt, session, cancel or CancelToken()))
 
     async def open(
-        self, turn: TurnInfo, prompt: UserMessage, session: SessionContext, cancel: CancelToken
+        self,
+        turn: TurnInfo,
+        prompt: UserMessage,
+        session: SessionContext,
+        cancel: CancelToken,
+        *,
+        prompt_id: UUID | None = None,
     ) -> TurnState:
-        """Make the turn and its prompt durable. From here on the prompt is accepted.
+        """Make the turn and its prompt durable.
 
         Raises:
             TurnBusyError: the session has an open turn.
+            AlreadyAcceptedError: the prompt `prompt_id` has its turn already.
         """
         kept = stored_form(prompt)
         assert isinstance(kept, UserMessage)
         state = TurnState(turn=turn, session=session, prompt=kept, cancel=cancel, publish=self._publish)
+        state.prompt_id = prompt_id or state.prompt_id
         await self._journal.start_turn(turn, kept, message_id=state.prompt_id)
         self._publish(TurnStarted(turn=turn, started_at=state.started_at))
         self._publish(MessageAdded(turn=turn, message_id=state.prompt_id, message=kept))
@@ -237,7 +245,9 @@ class Agent:
                 await self._append(state, partial, state.open_reply.message_id)
                 state.had_output, state.text = True, partial.text or ""
         await self._calls.settle(state)
-        await self._journal.finish_turn(state.turn, status)
+        await self._journal.finish_turn(
+            state.turn, status, stop_reason=state.stop_reason, error=error, usage=state.usage
+        )
         outcome = TurnOutcome(
             status=status, text=state.text, stop_reason=state.stop_reason, error=error, usage=state.usage,
             denied_calls=state.denied_calls,

@@ -1,0 +1,28 @@
+"""The core's errors, grouped by who can act.
+
+CosError
+├── DatabaseError          the database's owner: it does not answer, or refuses
+│   └── LostTurnError      nobody: another process closed this turn; stop writing to it
+├── PluginError            the user: an enabled plugin is missing, or does not register
+└── SessionError           the user: no such session, or it belongs to another profile
+"""
+
+from __future__ import annotations
+
+from cos.agent.errors import CosError
+
+
+class DatabaseError(CosError):
+    """The database does not answer or refuses a statement."""
+
+
+class LostTurnError(DatabaseError):
+    """Another process found this turn's owner gone and closed the turn."""
+
+
+class PluginError(CosError):
+    """An enabled plugin is not installed, or fails to register."""
+
+
+class SessionError(CosError):
+    """There is no such session, or it belongs to another profile."""

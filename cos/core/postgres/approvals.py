@@ -1,0 +1,97 @@
+"""Approvals in Postgres: a row before anyone is asked, and an answer that only the first one can give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from cos.agent.ids import new_id
+from cos.agent.messages import json_text
+from cos.agent.records import ApprovalAnswer
+from cos.agent.text import storable
+from cos.core.postgres.database import Database
+from cos.core.postgres.statements import core_statements
+
+if TYPE_CHECKING:
+    from cos.agent.approver import ApprovalRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingApproval:
+    """A request that waits for its answer."""
+
+    id: UUID
+    session_id: UUID
+    turn_id: UUID
+    profile_id: str
+    tags: tuple[str, ...]
+    call_id: str
+    tool: str
+    args: dict[str, Any]
+    cwd: str | None
+    title: str
+    detail: str
+    risk: str
+    reason: str
+    requested_at: datetime
+    expires_at: datetime
+    session_title: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestedApproval:
+    """What the database made of a request."""
+
+    id: UUID
+    requested_at: datetime
+    expires_at: datetime
+
+
+class Approvals:
+    """One query a method."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = core_statements("approvals")
+
+    async def request(
+        self, request: ApprovalRequest, content_hash: str, timeout_seconds: float
+    ) -> RequestedApproval:
+        turn, description = request.turn, request.description
+        row = {
+            "id": new_id(), "session_id": turn.session_id, "turn_id": turn.turn_id, "profile_id": turn.profile_id,
+            "tags": list(turn.tags), "call_id": request.call_id, "tool": request.name,
+            "args": json_text(request.args), "cwd": description.cwd, "content_hash": content_hash,
+            "title": storable(description.title), "detail": storable(description.detail), "diff": description.diff,
+            "risk": request.risk, "reason": "; ".join(request.reasons), "timeout_seconds": timeout_seconds,
+        }  # fmt: skip
+        made = await self._database.fetch(self._sql["request_approval"], row)
+        return RequestedApproval(id=row["id"], **made[0])
+
+    async def answer(self, approval_id: UUID, answer: ApprovalAnswer) -> ApprovalAnswer:
+        """Set the answer if nobody was first; return the answer that counts.
+
+        Raises:
+            LookupError: there is no such approval.
+        """
+        row = {
+            "id": approval_id, "status": answer.decision, "scope": answer.scope, "reason": answer.reason,
+            "answered_by": answer.answered_by,
+        }  # fmt: skip
+        if await self._database.fetch(self._sql["answer_approval"], row):
+            return answer
+        rows = await self._database.fetch(self._sql["approval"], {"id": approval_id})
+        if not rows:
+            raise LookupError(f"there is no approval {approval_id}")
+        first = rows[0]
+        return ApprovalAnswer(
+            decision=first["status"], scope=first["scope"] or "once", reason=first["answer_reason"],
+            answered_by=first["answered_by"],
+        )  # fmt: skip
+
+    async def pending(self) -> list[PendingApproval]:
+        """Every unanswered request of every session, oldest first."""
+        rows = await self._database.fetch(self._sql["pending_approvals"])
+        return [PendingApproval(**row | {"tags": tuple(row["tags"])}) for row in rows]

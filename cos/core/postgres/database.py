@@ -1,0 +1,149 @@
+"""The database of one cos process: its pool, its identity among other processes, and transactions that are never cut.
+
+A transaction runs to its end even when the task that wants it is cancelled, so that no connection is lost and none is
+given back in the middle of something. Driver errors leave here as cos errors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Self, TypeVar
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from cos.agent.cancellation import uninterrupted
+from cos.agent.ids import new_id
+from cos.core.errors import DatabaseError
+from cos.core.postgres.statements import core_statements
+
+log = logging.getLogger("cos.database")
+
+Row = dict[str, Any]
+Connection = psycopg.AsyncConnection[Row]
+T = TypeVar("T")
+
+POOL_SIZE = 8
+WAIT_SECONDS = 10.0
+
+
+class Database:
+    """An open pool. `boot_id` names this process; a lock under that name is held as long as the process lives."""
+
+    def __init__(self, conninfo: str, *, reattach: Callable[[], object] | None = None, size: int = POOL_SIZE) -> None:
+        """`reattach` starts a server that has gone away; it blocks and is called on a thread."""
+        self.boot_id: UUID = new_id()
+        self._conninfo = conninfo
+        self._reattach = reattach
+        self._lock_holder: Connection | None = None
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            conninfo,
+            connection_class=psycopg.AsyncConnection[Row],
+            kwargs={"row_factory": dict_row},
+            min_size=1,
+            max_size=size,
+            open=False,
+            timeout=WAIT_SECONDS,
+            check=AsyncConnectionPool.check_connection,
+            name="cos",
+        )
+
+    async def open(self) -> Self:
+        """Connect and take the lock of this process.
+
+        Raises:
+            DatabaseError: the server does not answer, or refuses.
+        """
+        try:
+            await self._pool.open(wait=True, timeout=WAIT_SECONDS)
+        except (PoolTimeout, psycopg.Error) as error:
+            await self._pool.close()
+            raise DatabaseError(await self._why_unreachable(error)) from error
+        await self.hold_boot_lock()
+        return self
+
+    async def close(self) -> None:
+        if self._lock_holder is not None:
+            await self._lock_holder.close()
+        await self._pool.close()
+
+    async def transaction(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Run `work` in one transaction, to its end.
+
+        Raises:
+            DatabaseError: the server does not answer, or refuses. Nothing of `work` was kept.
+        """
+        return await uninterrupted(self._transaction(work))
+
+    async def fetch(self, statement: Any, parameters: Row | None = None) -> list[Row]:
+        """The rows of one statement, in a transaction of its own."""
+
+        async def work(connection: Connection) -> list[Row]:
+            cursor = await connection.execute(statement, parameters or {})
+            return await cursor.fetchall() if cursor.description else []
+
+        return await self.transaction(work)
+
+    async def hold_boot_lock(self) -> None:
+        """Take the lock of this process, again when the connection that held it was lost."""
+        if self._lock_holder is not None and not self._lock_holder.broken:
+            try:
+                await self._lock_holder.execute(core_statements("start")["alive"])
+                return
+            except psycopg.Error:
+                log.warning("the connection that held the lock of this process was lost")
+        statement = core_statements("start")["hold_boot_lock"]
+        try:
+            self._lock_holder = await psycopg.AsyncConnection[Row].connect(
+                self._conninfo, autocommit=True, row_factory=dict_row
+            )
+            await self._lock_holder.execute(statement, {"key": boot_key(self.boot_id)})
+        except psycopg.Error as error:
+            raise DatabaseError(f"the database does not answer: {_first_line(error)}") from error
+
+    async def _transaction(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        try:
+            return await self._once(work)
+        except PoolTimeout:
+            if self._reattach is None:
+                raise DatabaseError(f"the database did not answer within {WAIT_SECONDS:g} s") from None
+            log.warning("the database does not answer; starting it again")
+            await asyncio.to_thread(self._reattach)
+        try:
+            return await self._once(work)
+        except PoolTimeout:
+            raise DatabaseError(f"the database did not answer within {WAIT_SECONDS:g} s") from None
+
+    async def _once(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        try:
+            async with self._pool.connection() as connection, connection.transaction():
+                return await work(connection)
+        except PoolTimeout:
+            raise
+        except psycopg.Error as error:
+            raise DatabaseError(f"the database refused: {_first_line(error)}") from error
+
+    async def _why_unreachable(self, error: Exception) -> str:
+        """The pool only knows that it waited; a direct connection says why."""
+        try:
+            probe = await psycopg.AsyncConnection.connect(self._conninfo)
+            await probe.close()
+        except psycopg.Error as cause:
+            error = cause
+        return (
+            f"cannot connect to the database: {_first_line(error)}. "
+            "Check database.url in commonos.toml or COS_DATABASE_URL; without either, cos runs its own database"
+        )
+
+
+def boot_key(boot_id: UUID) -> int:
+    """The advisory lock key of a process: the last 8 bytes of its boot id as a signed 64-bit number."""
+    return int.from_bytes(boot_id.bytes[-8:], "big", signed=True)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

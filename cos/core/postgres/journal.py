@@ -1,0 +1,204 @@
+"""The journal in Postgres. One transaction a call; the session's row is locked first, so ordinals have no holes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import psycopg
+
+from cos.agent.errors import AlreadyAcceptedError, IdentityError, TurnBusyError
+from cos.agent.ids import new_id
+from cos.agent.journal import Journal
+from cos.agent.messages import (
+    AssistantMessage,
+    Message,
+    ToolResultMessage,
+    UserMessage,
+    json_text,
+    message_from_json,
+    message_json,
+    reply_text,
+)
+from cos.agent.records import ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.agent.results import unanswered_status, unanswered_text
+from cos.agent.text import storable
+from cos.core.errors import LostTurnError
+from cos.core.postgres.database import Connection, Database
+from cos.core.postgres.statements import core_statements
+
+if TYPE_CHECKING:
+    from cos.agent.events import Usage
+    from cos.agent.identity import NewSession, TurnInfo
+
+
+class PostgresJournal:
+    """Implements `Journal` for the turns of this process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = core_statements("journal")
+
+    async def create_session(self, session: NewSession) -> UUID:
+        session_id = new_id()
+        row = asdict(session) | {"id": session_id, "tags": list(session.tags)}
+        row["title"] = storable(session.title) if session.title else None
+        await self._database.fetch(self._sql["create_session"], row)
+        return session_id
+
+    async def load_history(self, session_id: UUID) -> list[Message]:
+        rows = await self._database.fetch(self._sql["load_history"], {"session_id": session_id})
+        return [message_from_json(row["body"]) for row in rows]
+
+    async def start_turn(
+        self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
+    ) -> None:
+        async def work(connection: Connection) -> None:
+            await self._lock(connection, turn)
+            taken = await (await connection.execute(self._sql["take_queued"], {"id": message_id})).fetchone()
+            row = {
+                "id": turn.turn_id, "session_id": turn.session_id, "profile_id": turn.profile_id,
+                "parent_turn_id": turn.parent_turn_id, "tags": list(turn.tags), "depth": turn.depth,
+                "owner_boot_id": self._database.boot_id,
+                "client_message_id": taken["client_message_id"] if taken else None,
+            }  # fmt: skip
+            try:
+                await connection.execute(self._sql["start_turn"], row)
+            except psycopg.errors.UniqueViolation as error:
+                raise TurnBusyError(turn.session_id) from error
+            if prompt is not None:
+                await self._insert(connection, turn, prompt, message_id or new_id(), active=True)
+
+        await self._database.transaction(work)
+
+    async def annotate_prompt(self, turn: TurnInfo, message_id: UUID, context: str) -> None:
+        async def work(connection: Connection) -> None:
+            await self._fence(connection, turn)
+            key = {"id": message_id, "turn_id": turn.turn_id}
+            row = await (await connection.execute(self._sql["message_body"], key)).fetchone()
+            if row is not None:
+                message = message_from_json(row["body"]).model_copy(update={"context": context})
+                await connection.execute(self._sql["annotate_prompt"], key | {"body": message_json(message)})
+
+        await self._database.transaction(work)
+
+    async def append_message(
+        self, turn: TurnInfo, message: Message, *, message_id: UUID | None = None, active: bool = True
+    ) -> None:
+        async def work(connection: Connection) -> None:
+            await self._lock(connection, turn)
+            await self._fence(connection, turn)
+            await self._insert(connection, turn, message, message_id or new_id(), active=active)
+
+        await self._database.transaction(work)
+
+    async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:
+        row = asdict(record) | {
+            "session_id": turn.session_id, "turn_id": turn.turn_id, "profile_id": turn.profile_id,
+            "args": json_text(record.args),
+            "result": storable(record.result) if record.result is not None else None,
+            "approval": json_text(asdict(record.approval)) if record.approval else None,
+            "is_final": record.status.is_final,
+        }  # fmt: skip
+
+        async def work(connection: Connection) -> None:
+            await self._fence(connection, turn)
+            await connection.execute(self._sql["record_call"], row)
+
+        await self._database.transaction(work)
+
+    async def finish_turn(
+        self,
+        turn: TurnInfo,
+        status: TurnStatus,
+        *,
+        stop_reason: str | None = None,
+        error: str | None = None,
+        usage: Usage | None = None,
+    ) -> None:
+        ending = {
+            "turn_id": turn.turn_id, "status": status.value, "stop_reason": stop_reason, "error": error,
+            "usage": json.dumps(asdict(usage)) if usage else None,
+        }  # fmt: skip
+
+        async def work(connection: Connection) -> None:
+            await self._lock(connection, turn)
+            await self.close_in(connection, turn, ending)
+
+        await self._database.transaction(work)
+
+    async def close_in(self, connection: Connection, turn: TurnInfo, ending: dict[str, Any]) -> bool:
+        """Close the turn inside a transaction that holds its session's lock: answer its calls, end its approvals.
+
+        False when it was closed before; then nothing was changed.
+        """
+        is_open = await (await connection.execute(self._sql["open_turn"], {"turn_id": turn.turn_id})).fetchone()
+        if is_open is None:
+            return False
+        status = TurnStatus(ending["status"])
+        unanswered = await connection.execute(self._sql["unanswered_calls"], {"turn_id": turn.turn_id})
+        for row in await unanswered.fetchall():
+            await self._settle(connection, turn, row, status)
+        approvals = "cancelled" if status is not TurnStatus.INTERRUPTED else "expired"
+        await connection.execute(self._sql["close_turn_approvals"], {"turn_id": turn.turn_id, "status": approvals})
+        await connection.execute(self._sql["close_turn"], ending)
+        return True
+
+    async def _settle(self, connection: Connection, turn: TurnInfo, row: dict[str, Any], status: TurnStatus) -> None:
+        before = ToolCallStatus(row["status"])
+        content = row["result"] if row["result"] is not None else unanswered_text(before, status)
+        is_error = row["is_error"] or not before.is_final
+        message = ToolResultMessage(call_id=row["call_id"], content=content, is_error=is_error)
+        await self._insert(connection, turn, message, new_id(), active=True)
+        settled = {
+            "session_id": turn.session_id, "call_id": row["call_id"], "result": content, "is_error": is_error,
+            "status": unanswered_status(before, status).value,
+        }  # fmt: skip
+        await connection.execute(self._sql["settle_call"], settled)
+
+    async def _lock(self, connection: Connection, turn: TurnInfo) -> None:
+        """Make this transaction the session's only writer."""
+        cursor = await connection.execute(self._sql["lock_session"], {"session_id": turn.session_id})
+        row = await cursor.fetchone()
+        if row is None:
+            raise IdentityError(f"there is no session {turn.session_id}")
+        if row["profile_id"] != turn.profile_id:
+            raise IdentityError(
+                f"session {turn.session_id} belongs to profile {row['profile_id']}, not to {turn.profile_id}"
+            )
+
+    async def _fence(self, connection: Connection, turn: TurnInfo) -> None:
+        owner = {"turn_id": turn.turn_id, "owner_boot_id": self._database.boot_id}
+        if await (await connection.execute(self._sql["touch_turn"], owner)).fetchone() is None:
+            raise LostTurnError(f"turn {turn.turn_id} is closed or belongs to another process; nothing more is written")
+
+    async def _insert(
+        self, connection: Connection, turn: TurnInfo, message: Message, message_id: UUID, *, active: bool
+    ) -> None:
+        row = {
+            "id": message_id, "session_id": turn.session_id, "turn_id": turn.turn_id, "profile_id": turn.profile_id,
+            "role": message.role, "active": active, "body": message_json(message),
+            "call_id": message.call_id if isinstance(message, ToolResultMessage) else None,
+            "search_text": storable(reply_text(message)),
+        }  # fmt: skip
+        try:
+            await connection.execute(self._sql["append_message"], row)
+        except psycopg.errors.UniqueViolation as error:
+            if error.diag.constraint_name == "messages_pkey":
+                raise AlreadyAcceptedError(f"message {message_id} has its turn already") from error
+            raise
+        if isinstance(message, AssistantMessage) and active:
+            for position, call in enumerate(message.tool_calls):
+                proposed = {
+                    "session_id": turn.session_id, "call_id": call.id, "turn_id": turn.turn_id,
+                    "profile_id": turn.profile_id, "message_id": message_id, "position": position, "name": call.name,
+                    "args": json_text(call.args),
+                }  # fmt: skip
+                await connection.execute(self._sql["propose_call"], proposed)
+        await connection.execute(self._sql["touch_session"], {"session_id": turn.session_id})
+
+
+def _fits(journal: PostgresJournal) -> Journal:
+    return journal

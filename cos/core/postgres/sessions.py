@@ -1,0 +1,158 @@
+"""Sessions, their histories and their queues in Postgres."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from cos.agent.events import Usage
+from cos.agent.messages import UserMessage, message_from_json, message_json
+from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.core.errors import SessionError
+from cos.core.postgres.database import Database, Row
+from cos.core.postgres.statements import core_statements
+from cos.core.sessions import MessageRow, QueuedMessage, Session, SessionRow, Transcript, TurnRow, usage_of
+
+
+PAGE = 100
+
+
+class Sessions:
+    """One query a method."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = core_statements("sessions")
+
+    async def get(self, session_id: UUID) -> Session:
+        """
+        Raises:
+            SessionError: there is no such session.
+        """
+        rows = await self._database.fetch(self._sql["session"], {"id": session_id})
+        if not rows:
+            raise SessionError(f"there is no session {session_id}")
+        return Session(**rows[0] | {"tags": tuple(rows[0]["tags"])})
+
+    async def find(self, id_or_prefix: str) -> UUID:
+        """The session whose id begins with the given text.
+
+        Raises:
+            SessionError: none does, or more than one.
+        """
+        prefix = id_or_prefix.strip().lower()
+        is_plausible = prefix and all(character in "0123456789abcdef-" for character in prefix)
+        rows = await self._database.fetch(self._sql["sessions_by_id_prefix"], {"prefix": f"{prefix}%"})
+        if not is_plausible or not rows:
+            raise SessionError(f"there is no session whose id begins with {id_or_prefix!r}")
+        if len(rows) > 1:
+            raise SessionError(f"more than one session id begins with {id_or_prefix!r}; give more of it")
+        return rows[0]["id"]  # type: ignore[no-any-return]  # rows are untyped by nature
+
+    async def latest(self, profile_id: str) -> UUID | None:
+        """The profile's session with the newest activity."""
+        rows = await self._database.fetch(self._sql["latest_session"], {"profile_id": profile_id})
+        return rows[0]["id"] if rows else None
+
+    async def page(self, *, limit: int = PAGE, before: tuple[datetime, UUID] | None = None) -> list[SessionRow]:
+        """Sessions by newest activity; `before` is (last_activity_at, id) of the last row of the page above."""
+        at, session_id = before or (None, None)
+        parameters = {"limit": limit, "before": at, "before_id": session_id}
+        rows = await self._database.fetch(self._sql["list_sessions"], parameters)
+        return [_session_row(row) for row in rows]
+
+    async def set_title(self, session_id: UUID, title: str) -> None:
+        await self._database.fetch(self._sql["set_title"], {"id": session_id, "title": title})
+
+    async def freeze_prompt(self, session_id: UUID, frozen_prompt: str, cwd: str) -> None:
+        """Store what comes before the conversation. The first to do so decides; later calls change nothing."""
+        parameters = {"id": session_id, "frozen_prompt": frozen_prompt, "cwd": cwd}
+        await self._database.fetch(self._sql["freeze_prompt"], parameters)
+
+    async def transcript(self, session_id: UUID, *, before: int | None = None, limit: int = PAGE) -> Transcript:
+        """The page of history that ends before ordinal `before` (None = with the newest message)."""
+        parameters = {"session_id": session_id, "before": before, "limit": limit + 1}
+        rows = await self._database.fetch(self._sql["transcript"], parameters)
+        page = [_message_row(row) for row in reversed(rows[:limit])]
+        key = {"session_id": session_id, "ids": list({row.turn_id for row in page})}
+        turns = await self._database.fetch(self._sql["session_turns"], key)
+        calls = await self._database.fetch(self._sql["session_calls"], key)
+        return Transcript(
+            messages=page,
+            turns={row["id"]: _turn_row(row) for row in turns},
+            calls={row["call_id"]: call_record(row) for row in calls},
+            has_older=len(rows) > limit,
+        )
+
+    async def usage(self, session_id: UUID) -> Usage:
+        """Tokens of all ended turns of the session."""
+        total = Usage()
+        for row in await self._database.fetch(self._sql["session_usage"], {"session_id": session_id}):
+            total += usage_of(row["usage"]) or Usage()
+        return total
+
+    async def enqueue(
+        self, session: Session, message_id: UUID, message: UserMessage, source: str, client_message_id: str | None
+    ) -> None:
+        """Keep a message until its turn. The same `client_message_id` twice is kept once."""
+        row = {
+            "id": message_id, "session_id": session.id, "profile_id": session.profile_id,
+            "body": message_json(message), "source": source, "client_message_id": client_message_id,
+        }  # fmt: skip
+        await self._database.fetch(self._sql["enqueue"], row)
+
+    async def queue(self, session_id: UUID) -> list[QueuedMessage]:
+        """What waits, first in first out."""
+        rows = await self._database.fetch(self._sql["queued"], {"session_id": session_id})
+        return [
+            QueuedMessage(id=row["id"], text=_queued_text(row["body"]), source=row["source"]) for row in rows
+        ]
+
+    async def pause_queue(self, session_id: UUID, *, paused: bool) -> None:
+        await self._database.fetch(self._sql["pause_queue"], {"session_id": session_id, "paused": paused})
+
+    async def turn_of(self, session_id: UUID, client_message_id: str) -> UUID | None:
+        """The turn that the message with this client id got, if it has one."""
+        key = {"session_id": session_id, "client_message_id": client_message_id}
+        rows = await self._database.fetch(self._sql["turn_of_client_message"], key)
+        return rows[0]["id"] if rows else None
+
+
+def call_record(row: Row) -> ToolCallRecord:
+    """A row of `tool_calls` as the record it was made from."""
+    return ToolCallRecord(
+        call_id=row["call_id"],
+        name=row["name"],
+        args=row["args"],
+        status=ToolCallStatus(row["status"]),
+        result=row["result"],
+        is_error=row["is_error"],
+        risk=row["risk"] or "execute",
+        duration_ms=row["duration_ms"],
+        approval=ApprovalAnswer(**row["approval"]) if row["approval"] else None,
+    )
+
+
+def _session_row(row: Row) -> SessionRow:
+    status = TurnStatus(row["turn_status"]) if row["turn_status"] else None
+    return SessionRow(**row | {"tags": tuple(row["tags"]), "turn_status": status})
+
+
+def _turn_row(row: Row) -> TurnRow:
+    changed: dict[str, Any] = {
+        "tags": tuple(row["tags"]),
+        "status": TurnStatus(row["status"]),
+        "usage": usage_of(row["usage"]),
+    }
+    return TurnRow(**row | changed)
+
+
+def _message_row(row: Row) -> MessageRow:
+    message = message_from_json(row["body"])
+    return MessageRow(message=message, **{key: value for key, value in row.items() if key != "body"})
+
+
+def _queued_text(body: str) -> str:
+    message = message_from_json(body)
+    return message.text if isinstance(message, UserMessage) else ""

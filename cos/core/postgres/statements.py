@@ -1,0 +1,33 @@
+"""Loads SQL files: blocks that begin with `-- name: x`, handed out by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, LiteralString, cast
+
+from cos.core.shipped import shipped
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
+
+
+def read_statements(path: Path) -> dict[str, LiteralString]:
+    """The named blocks of one SQL file."""
+    pieces = _NAME.split(path.read_text(encoding="utf-8"))
+    # The files ship with the program and are never built from input: as good as literals.
+    return {name: cast("LiteralString", body.strip()) for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+@cache
+def core_statements(topic: str) -> Mapping[str, LiteralString]:
+    """The statements of `sql/core/queries/<topic>.sql`."""
+    return read_statements(shipped("sql") / "core" / "queries" / f"{topic}.sql")
+
+
+def core_schema() -> LiteralString:
+    """The schema of the core's tables."""
+    return cast("LiteralString", (shipped("sql") / "core" / "schema.sql").read_text(encoding="utf-8"))

@@ -1,0 +1,110 @@
+"""Sessions as the surfaces see them: rows of the list, and the read model of a whole history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from cos.agent.events import Usage
+from cos.agent.records import TurnStatus
+
+if TYPE_CHECKING:
+    from cos.agent.messages import Message
+    from cos.agent.records import ToolCallRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One session."""
+
+    id: UUID
+    profile_id: str
+    source: str
+    title: str | None
+    tags: tuple[str, ...]
+    parent_session_id: UUID | None
+    root_session_id: UUID
+    cwd: str | None
+    frozen_prompt: str | None
+    """JSON of the frozen prompt; None before the first turn."""
+    has_turns: bool
+    queue_paused: bool
+    created_at: datetime
+    last_activity_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """One row of the list of sessions."""
+
+    id: UUID
+    profile_id: str
+    title: str | None
+    tags: tuple[str, ...]
+    parent_session_id: UUID | None
+    created_at: datetime
+    last_activity_at: datetime
+    queue_paused: bool
+    turn_status: TurnStatus | None
+    """Of the newest turn; None when there is none."""
+    turn_started_at: datetime | None
+    turn_completed_at: datetime | None
+    waiting: int
+    """Pending approvals."""
+    queued: int
+    """Messages that wait for their turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRow:
+    """A turn as the reader sees it."""
+
+    id: UUID
+    parent_turn_id: UUID | None
+    ordinal: int
+    tags: tuple[str, ...]
+    status: TurnStatus
+    started_at: datetime
+    completed_at: datetime | None
+    stop_reason: str | None
+    error: str | None
+    usage: Usage | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRow:
+    """A message in its place."""
+
+    id: UUID
+    turn_id: UUID
+    ordinal: int
+    active: bool
+    message: Message
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """One page of a session's whole history, oldest first, inactive messages included."""
+
+    messages: list[MessageRow]
+    turns: dict[UUID, TurnRow]
+    calls: dict[str, ToolCallRecord]
+    """By call id."""
+    has_older: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedMessage:
+    """A message that waits for its turn."""
+
+    id: UUID
+    text: str
+    source: str
+
+
+def usage_of(data: dict[str, Any] | None) -> Usage | None:
+    """Token counts as stored with a turn."""
+    return Usage(**data) if data else None

@@ -1,0 +1,97 @@
+-- name: create_session
+INSERT INTO sessions (id, profile_id, source, title, tags, parent_session_id, root_session_id)
+VALUES (%(id)s, %(profile_id)s, %(source)s, %(title)s, %(tags)s, %(parent_session_id)s,
+        COALESCE((SELECT root_session_id FROM sessions WHERE id = %(parent_session_id)s), %(id)s));
+
+-- name: load_history
+SELECT body::text AS body FROM messages WHERE session_id = %(session_id)s AND active ORDER BY ordinal;
+
+-- name: lock_session
+-- The first statement of every transaction that appends: one writer per session at a time, ordinals without holes.
+SELECT profile_id FROM sessions WHERE id = %(session_id)s FOR UPDATE;
+
+-- name: take_queued
+-- A message that waited keeps its id when it becomes a prompt.
+DELETE FROM queued_messages WHERE id = %(id)s RETURNING client_message_id;
+
+-- name: start_turn
+INSERT INTO turns (id, session_id, profile_id, parent_turn_id, ordinal, tags, depth, owner_boot_id, client_message_id)
+VALUES (%(id)s, %(session_id)s, %(profile_id)s, %(parent_turn_id)s,
+        (SELECT COALESCE(max(ordinal), 0) + 1 FROM turns WHERE session_id = %(session_id)s),
+        %(tags)s, %(depth)s, %(owner_boot_id)s, %(client_message_id)s);
+
+-- name: touch_turn
+-- Also the fence: a process that lost its turn finds no row here and must stop writing.
+UPDATE turns SET last_activity_at = clock_timestamp()
+WHERE id = %(turn_id)s AND completed_at IS NULL AND owner_boot_id = %(owner_boot_id)s
+RETURNING id;
+
+-- name: touch_session
+UPDATE sessions SET last_activity_at = clock_timestamp() WHERE id = %(session_id)s;
+
+-- name: append_message
+INSERT INTO messages (id, session_id, turn_id, profile_id, ordinal, role, call_id, active, body, search_text)
+VALUES (%(id)s, %(session_id)s, %(turn_id)s, %(profile_id)s,
+        (SELECT COALESCE(max(ordinal), 0) + 1 FROM messages WHERE session_id = %(session_id)s),
+        %(role)s, %(call_id)s, %(active)s, %(body)s, %(search_text)s);
+
+-- name: annotate_prompt
+UPDATE messages SET body = %(body)s WHERE id = %(id)s AND turn_id = %(turn_id)s;
+
+-- name: message_body
+SELECT body::text AS body FROM messages WHERE id = %(id)s AND turn_id = %(turn_id)s;
+
+-- name: propose_call
+INSERT INTO tool_calls (session_id, call_id, turn_id, profile_id, message_id, position, name, args)
+VALUES (%(session_id)s, %(call_id)s, %(turn_id)s, %(profile_id)s, %(message_id)s, %(position)s, %(name)s, %(args)s)
+ON CONFLICT (session_id, call_id) DO NOTHING;
+
+-- name: record_call
+INSERT INTO tool_calls (session_id, call_id, turn_id, profile_id, name, args, status, result, is_error, risk,
+                        duration_ms, approval, finished_at)
+VALUES (%(session_id)s, %(call_id)s, %(turn_id)s, %(profile_id)s, %(name)s, %(args)s, %(status)s, %(result)s,
+        %(is_error)s, %(risk)s, %(duration_ms)s, %(approval)s,
+        CASE WHEN %(is_final)s THEN clock_timestamp() END)
+ON CONFLICT (session_id, call_id) DO UPDATE
+SET name = excluded.name, args = excluded.args, status = excluded.status, result = excluded.result,
+    is_error = excluded.is_error, risk = excluded.risk, duration_ms = excluded.duration_ms,
+    approval = excluded.approval, finished_at = excluded.finished_at
+WHERE tool_calls.finished_at IS NULL;
+
+-- name: unanswered_calls
+SELECT call_id, name, status, result, is_error FROM tool_calls AS c
+WHERE turn_id = %(turn_id)s
+  AND EXISTS (SELECT 1 FROM messages m WHERE m.id = c.message_id AND m.active)
+  AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id = c.session_id AND m.call_id = c.call_id)
+ORDER BY (SELECT ordinal FROM messages m WHERE m.id = c.message_id), position;
+
+-- name: settle_call
+UPDATE tool_calls SET status = %(status)s, result = %(result)s, is_error = %(is_error)s,
+                      finished_at = clock_timestamp()
+WHERE session_id = %(session_id)s AND call_id = %(call_id)s AND finished_at IS NULL;
+
+-- name: close_turn
+-- An interrupted turn ended with its last sign of life, not when somebody noticed.
+UPDATE turns SET status = %(status)s,
+                 completed_at = CASE WHEN %(status)s = 'interrupted' THEN last_activity_at ELSE clock_timestamp() END,
+                 stop_reason = %(stop_reason)s, error = %(error)s, usage = %(usage)s
+WHERE id = %(turn_id)s AND completed_at IS NULL
+RETURNING id;
+
+-- name: open_turn
+SELECT owner_boot_id FROM turns WHERE id = %(turn_id)s AND completed_at IS NULL FOR UPDATE;
+
+-- name: close_turn_approvals
+UPDATE approvals SET status = %(status)s, answered_at = clock_timestamp(), answer_reason = 'the turn ended'
+WHERE turn_id = %(turn_id)s AND status = 'pending';
+
+-- name: orphaned_turns
+-- Open turns of processes that no longer hold the lock named by their boot id (its last 8 bytes as a bigint).
+SELECT t.id, t.session_id, t.profile_id, t.parent_turn_id, t.tags, t.depth, t.owner_boot_id
+FROM turns t
+WHERE t.completed_at IS NULL AND t.owner_boot_id <> %(boot_id)s
+ORDER BY t.started_at;
+
+-- name: try_lock_owner
+-- Held until the transaction ends, so that the owner cannot come back while its turn is being closed.
+SELECT pg_try_advisory_xact_lock(%(key)s) AS is_gone;

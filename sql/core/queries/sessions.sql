@@ -1,0 +1,67 @@
+-- name: session
+SELECT id, profile_id, source, title, tags, parent_session_id, root_session_id, cwd, frozen_prompt::text AS frozen_prompt,
+       created_at, last_activity_at, queue_paused,
+       EXISTS (SELECT 1 FROM turns t WHERE t.session_id = sessions.id) AS has_turns
+FROM sessions WHERE id = %(id)s;
+
+-- name: sessions_by_id_prefix
+SELECT id FROM sessions WHERE id::text LIKE %(prefix)s LIMIT 2;
+
+-- name: latest_session
+SELECT id FROM sessions
+WHERE profile_id = %(profile_id)s AND archived_at IS NULL AND parent_session_id IS NULL
+ORDER BY last_activity_at DESC, id DESC LIMIT 1;
+
+-- name: list_sessions
+SELECT s.id, s.profile_id, s.title, s.tags, s.parent_session_id, s.created_at, s.last_activity_at, s.queue_paused,
+       t.status AS turn_status, t.started_at AS turn_started_at, t.completed_at AS turn_completed_at,
+       (SELECT count(*) FROM approvals a WHERE a.session_id = s.id AND a.status = 'pending') AS waiting,
+       (SELECT count(*) FROM queued_messages q WHERE q.session_id = s.id) AS queued
+FROM sessions s
+LEFT JOIN LATERAL (
+    SELECT status, started_at, completed_at FROM turns WHERE session_id = s.id ORDER BY ordinal DESC LIMIT 1
+) t ON true
+WHERE s.archived_at IS NULL
+  AND (%(before)s::timestamptz IS NULL OR (s.last_activity_at, s.id) < (%(before)s, %(before_id)s))
+ORDER BY s.last_activity_at DESC, s.id DESC
+LIMIT %(limit)s;
+
+-- name: set_title
+UPDATE sessions SET title = %(title)s WHERE id = %(id)s;
+
+-- name: freeze_prompt
+UPDATE sessions SET frozen_prompt = %(frozen_prompt)s, frozen_at = clock_timestamp(), cwd = COALESCE(cwd, %(cwd)s)
+WHERE id = %(id)s AND frozen_prompt IS NULL;
+
+-- name: transcript
+-- The whole history that a reader sees, inactive messages included; pages backwards by ordinal.
+SELECT m.id, m.turn_id, m.ordinal, m.active, m.body::text AS body, m.created_at
+FROM messages m
+WHERE m.session_id = %(session_id)s AND (%(before)s::integer IS NULL OR m.ordinal < %(before)s)
+ORDER BY m.ordinal DESC
+LIMIT %(limit)s;
+
+-- name: session_turns
+SELECT id, parent_turn_id, ordinal, tags, status, started_at, completed_at, stop_reason, error, usage
+FROM turns WHERE session_id = %(session_id)s AND id = ANY(%(ids)s) ORDER BY ordinal;
+
+-- name: session_calls
+SELECT call_id, turn_id, name, args, status, result, is_error, risk, duration_ms, approval
+FROM tool_calls WHERE session_id = %(session_id)s AND turn_id = ANY(%(ids)s);
+
+-- name: session_usage
+SELECT usage FROM turns WHERE session_id = %(session_id)s AND usage IS NOT NULL;
+
+-- name: enqueue
+INSERT INTO queued_messages (id, session_id, profile_id, body, source, client_message_id)
+VALUES (%(id)s, %(session_id)s, %(profile_id)s, %(body)s, %(source)s, %(client_message_id)s)
+ON CONFLICT (session_id, client_message_id) WHERE client_message_id IS NOT NULL DO NOTHING;
+
+-- name: queued
+SELECT id, body::text AS body, source, client_message_id FROM queued_messages WHERE session_id = %(session_id)s ORDER BY id;
+
+-- name: pause_queue
+UPDATE sessions SET queue_paused = %(paused)s WHERE id = %(session_id)s;
+
+-- name: turn_of_client_message
+SELECT id FROM turns WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s;

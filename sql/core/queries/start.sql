@@ -1,0 +1,17 @@
+-- name: lock_schema
+SELECT pg_advisory_xact_lock(7366130019);
+
+-- name: server_version
+SELECT current_setting('server_version_num')::integer AS version;
+
+-- name: hold_boot_lock
+SELECT pg_advisory_lock(%(key)s);
+
+-- name: add_profile
+INSERT INTO profiles (id) VALUES (%(id)s) ON CONFLICT (id) DO NOTHING;
+
+-- name: database_exists
+SELECT 1 FROM pg_database WHERE datname = %(name)s;
+
+-- name: alive
+SELECT 1;

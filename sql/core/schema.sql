@@ -1,0 +1,152 @@
+-- The whole current truth of the core's tables. Runs on every start under one advisory lock; every statement may run again.
+
+CREATE TABLE IF NOT EXISTS profiles (
+    id text PRIMARY KEY,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE IF NOT EXISTS sessions (
+    id uuid PRIMARY KEY,
+    profile_id text NOT NULL REFERENCES profiles (id),
+    source text NOT NULL,
+    title text,
+    tags text[] NOT NULL DEFAULT '{}',
+    parent_session_id uuid REFERENCES sessions (id),
+    root_session_id uuid NOT NULL,
+    cwd text,
+    options json NOT NULL DEFAULT '{}',
+    -- What comes before the conversation, frozen at the first turn: {"system", "tools", "model", ...}. Text order is kept.
+    frozen_prompt json,
+    frozen_at timestamptz,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    last_activity_at timestamptz NOT NULL DEFAULT now(),
+    archived_at timestamptz,
+    queue_paused boolean NOT NULL DEFAULT false
+);
+CREATE INDEX IF NOT EXISTS sessions_by_activity ON sessions (last_activity_at DESC, id DESC);
+CREATE INDEX IF NOT EXISTS sessions_by_parent ON sessions (parent_session_id) WHERE parent_session_id IS NOT NULL;
+
+CREATE TABLE IF NOT EXISTS turns (
+    id uuid PRIMARY KEY,
+    session_id uuid NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    profile_id text NOT NULL,
+    parent_turn_id uuid,
+    ordinal integer NOT NULL,
+    tags text[] NOT NULL DEFAULT '{}',
+    depth integer NOT NULL DEFAULT 0,
+    status text NOT NULL DEFAULT 'running'
+        CHECK (status IN ('running', 'completed', 'cancelled', 'failed', 'interrupted')),
+    owner_boot_id uuid NOT NULL,
+    client_message_id text,
+    started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    completed_at timestamptz,
+    last_activity_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    stop_reason text,
+    error text,
+    usage json,
+    CHECK ((status = 'running') = (completed_at IS NULL)),
+    CHECK (completed_at >= started_at),
+    UNIQUE (session_id, ordinal)
+);
+-- One active turn per session: the database forbids a second one.
+CREATE UNIQUE INDEX IF NOT EXISTS turns_one_active ON turns (session_id) WHERE completed_at IS NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS turns_client_message ON turns (session_id, client_message_id)
+    WHERE client_message_id IS NOT NULL;
+
+CREATE TABLE IF NOT EXISTS messages (
+    id uuid PRIMARY KEY,
+    session_id uuid NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    turn_id uuid NOT NULL REFERENCES turns (id),
+    profile_id text NOT NULL,
+    ordinal integer NOT NULL,
+    role text NOT NULL CHECK (role IN ('user', 'assistant', 'tool_result')),
+    call_id text,
+    active boolean NOT NULL DEFAULT true,
+    -- json, not jsonb: the order of keys and the spelling of numbers are part of what the provider compares.
+    body json NOT NULL,
+    search_text text NOT NULL DEFAULT '',
+    search tsvector GENERATED ALWAYS AS (to_tsvector('simple', left(search_text, 100000))) STORED,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CHECK ((role = 'tool_result') = (call_id IS NOT NULL)),
+    UNIQUE (session_id, ordinal)
+);
+-- A second result for one tool call is impossible.
+CREATE UNIQUE INDEX IF NOT EXISTS messages_one_result ON messages (session_id, call_id) WHERE call_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS messages_by_turn ON messages (turn_id);
+CREATE INDEX IF NOT EXISTS messages_search ON messages USING gin (search);
+
+CREATE TABLE IF NOT EXISTS tool_calls (
+    session_id uuid NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    call_id text NOT NULL,
+    turn_id uuid NOT NULL REFERENCES turns (id),
+    profile_id text NOT NULL,
+    message_id uuid REFERENCES messages (id) ON DELETE CASCADE,
+    position integer NOT NULL DEFAULT 0,
+    name text NOT NULL,
+    args json NOT NULL,
+    status text NOT NULL DEFAULT 'proposed'
+        CHECK (status IN ('proposed', 'waiting', 'running', 'ok', 'error', 'denied', 'expired', 'cancelled',
+                          'timed_out', 'unknown')),
+    result text,
+    is_error boolean NOT NULL DEFAULT false,
+    risk text,
+    duration_ms integer,
+    approval json,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    finished_at timestamptz,
+    PRIMARY KEY (session_id, call_id)
+);
+CREATE INDEX IF NOT EXISTS tool_calls_by_turn ON tool_calls (turn_id, position);
+
+-- Everything that asks the user: approvals now, questions and overrides later (`kind`).
+CREATE TABLE IF NOT EXISTS approvals (
+    id uuid PRIMARY KEY,
+    kind text NOT NULL DEFAULT 'tool_call',
+    session_id uuid NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    root_session_id uuid NOT NULL,
+    turn_id uuid NOT NULL REFERENCES turns (id),
+    profile_id text NOT NULL,
+    tags text[] NOT NULL DEFAULT '{}',
+    call_id text NOT NULL,
+    tool text NOT NULL,
+    args json NOT NULL,
+    cwd text,
+    -- sha256 over tool, canonical arguments and working folder: what runs is what was decided.
+    content_hash text NOT NULL,
+    title text NOT NULL,
+    detail text NOT NULL,
+    diff text,
+    risk text NOT NULL,
+    reason text NOT NULL,
+    status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'allowed', 'denied', 'expired', 'cancelled')),
+    scope text,
+    answer_reason text,
+    answered_by text,
+    requested_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    expires_at timestamptz NOT NULL,
+    answered_at timestamptz,
+    CHECK ((status = 'pending') = (answered_at IS NULL))
+);
+CREATE INDEX IF NOT EXISTS approvals_pending ON approvals (requested_at) WHERE status = 'pending';
+CREATE INDEX IF NOT EXISTS approvals_by_turn ON approvals (turn_id);
+
+CREATE TABLE IF NOT EXISTS queued_messages (
+    id uuid PRIMARY KEY,
+    session_id uuid NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    profile_id text NOT NULL,
+    body json NOT NULL,
+    source text NOT NULL,
+    client_message_id text,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX IF NOT EXISTS queued_messages_in_order ON queued_messages (session_id, id);
+CREATE UNIQUE INDEX IF NOT EXISTS queued_messages_client ON queued_messages (session_id, client_message_id)
+    WHERE client_message_id IS NOT NULL;
+
+CREATE TABLE IF NOT EXISTS blobs (
+    hash text PRIMARY KEY,
+    profile_id text NOT NULL,
+    media_type text NOT NULL,
+    data bytea NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
