@@ -79,7 +79,10 @@ def _explained(details: ErrorDetails, key: str, known: Sequence[str]) -> tuple[s
     kind, context = details["type"], details.get("ctx", {})
     match kind:
         case "extra_forbidden":
-            return f"unknown key. Known keys: {', '.join(known)}", known, near_key(key, known)
+            hint = "unknown key"
+            if isinstance(details["input"], dict):
+                hint += " (the settings of a plugin count only when the plugin is enabled)"
+            return f"{hint}. Known keys: {', '.join(known)}", known, near_key(key, known)
         case "missing":
             return "this key is missing and has no default: add it", (), None
         case "literal_error":

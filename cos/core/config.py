@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cos.core.checking import checked
@@ -21,7 +21,7 @@ class Config:
 
     paths: Paths
     settings: Settings
-    plugin_settings: Mapping[str, Mapping[str, Any]]
+    plugin_settings: Mapping[str, Mapping[str, Any]] = field(repr=False)
     """The tables of the enabled plugins as they stand in the file; each plugin checks its own."""
 
 

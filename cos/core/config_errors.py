@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cos.agent.errors import CosError
+from cos.agent.text import visible
 
 
 class ConfigError(CosError):
@@ -37,7 +38,8 @@ class ConfigError(CosError):
         """The value as it may be shown: secrets hidden, long texts cut, None when there is none."""
         self.allowed = tuple(allowed)
         self.near = near
-        super().__init__(self._sentence())
+        # Keys and paths are written by others: they must neither move the cursor nor add lines.
+        super().__init__(visible(self._sentence()).replace("\n", "\u240a"))
 
     def _sentence(self) -> str:
         place = "" if self.file is None else f"{self.file}, line {self.line}" if self.line else str(self.file)

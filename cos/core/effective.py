@@ -21,6 +21,7 @@ from cos.core.profiles import Profile
 from cos.core.settings import database_url, http_url
 
 T = TypeVar("T")
+_UNSET = {"tools": "all", "database.url": "embedded"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +187,9 @@ def _from_environment(env: Mapping[str, str], variable: str, check: Callable[[st
 def _text(key: str, value: object) -> str:
     match value:
         case None:
-            return ""
+            return _UNSET.get(key, "")
+        case ():
+            return "none"
         case bool():
             return str(value).lower()
         case tuple():

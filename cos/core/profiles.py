@@ -40,7 +40,7 @@ def load_profiles(paths: Paths) -> dict[str, Profile]:
         ConfigError: a profile's files cannot be read, or a key or value in them is wrong.
     """
     try:
-        folders = sorted(item for item in paths.profiles_dir.iterdir() if (item / "config.toml").is_file())
+        folders = sorted(item for item in paths.profiles_dir.iterdir() if _is_there(item / "config.toml"))
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -84,6 +84,11 @@ def open_workspace(profile: Profile) -> Path:
     if not real.is_dir():
         raise _workspace_error(profile, "is not a folder. Name a folder")
     return real
+
+
+def _is_there(file: Path) -> bool:
+    """Also a link that leads nowhere: reading it fails loudly, where a profile that is skipped would be missed."""
+    return file.exists() or file.is_symlink()
 
 
 def _workspace_error(profile: Profile, problem: str) -> ConfigError:

@@ -118,8 +118,8 @@ class _Table(BaseModel):
 
 
 class DatabaseSettings(_Table):
-    url: Annotated[str, AfterValidator(database_url)] | None = None
-    """None = the embedded Postgres."""
+    url: Annotated[str, AfterValidator(database_url)] | None = Field(default=None, repr=False)
+    """None = the embedded Postgres. May hold a password."""
     data_dir: Folder | None = None
     bin_dir: Folder | None = None
     run_as: Words | None = None
@@ -159,7 +159,7 @@ class ProfileSettings(_Table):
     provider: Literal["anthropic", "mock"]
     model: Words | None = None
     """None only for the mock provider."""
-    base_url: Annotated[str, AfterValidator(http_url)] | None = None
+    base_url: Annotated[str, AfterValidator(http_url)] | None = Field(default=None, repr=False)
     """None = `ANTHROPIC_BASE_URL`, else the provider's own."""
     api_key_env: Annotated[str, AfterValidator(_variable)] = DEFAULT_KEY_VARIABLE
     auth: Literal["bearer", "x-api-key"] = "bearer"

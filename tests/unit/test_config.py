@@ -78,7 +78,7 @@ def test_unknown_key_names_file_line_key_value_and_near_match(paths: Paths) -> N
     [
         ('data_dir = "/x"', 1, "data_dir", "Did you mean database.data_dir?"),
         ("[workspce]\na = 1", 1, "workspce", "Did you mean workspace?"),
-        ("[bill]\na = 1", 1, "bill", "unknown key"),
+        ("[bill]\na = 1", 1, "bill", "only when the plugin is enabled"),
         ("workspace = 3", 1, "workspace", "must be a table"),
         ("database = 3", 1, "database", "must be a table"),
         ('plugins = "workspace"', 1, "plugins", "must be a list"),
@@ -127,7 +127,17 @@ def test_no_error_shows_a_secret(paths: Paths, text: str) -> None:
 
 
 def test_plain_words_of_a_mistake_are_shown(paths: Paths) -> None:
-    assert refusal(paths, '[agent]\nmode = "a\\u001b[2Jb"').value == '"a\\u001b[2Jb"'
+    assert refusal(paths, '[agent]\nmode = "fast"').value == '"fast"'
+
+
+def test_mistake_cannot_move_the_cursor_or_add_a_line(paths: Paths) -> None:
+    text = str(refusal(paths, '"a\\u001b]0;x\\nb" = "c\\u009b2J\\u202e"'))
+    assert text.isprintable()
+
+
+def test_settings_keep_the_database_password_out_of_their_repr(paths: Paths) -> None:
+    config = load(paths, '[database]\nurl = "postgresql://me:verysecret@h/d"\n[workspace]\ntoken = "verysecret"')
+    assert "verysecret" not in repr(config)
 
 
 @pytest.mark.parametrize(
@@ -180,6 +190,7 @@ def test_effective_values_name_their_source_and_hide_secrets_h099(paths: Paths) 
     assert values["api_key"] == ("(hidden)", "environment MY_KEY")
     assert values["model"] == ("m", own)
     assert values["plugins"] == ("workspace", common)
+    assert values["tools"] == ("all", "default")
     assert values["agent.max_steps"] == ("90", "default")
     assert values["config_dir"] == (str(paths.config_dir), "environment COS_HOME")
     assert values["workspace.api_key"] == ("(hidden)", common)

@@ -96,6 +96,20 @@ def test_wrong_setting_is_one_sentence(paths: Paths, text: str, line: int | None
     assert "secret" not in str(error)
 
 
+def test_config_that_is_a_dangling_link_is_not_skipped(paths: Paths) -> None:
+    folder = paths.profiles_dir / "home"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").symlink_to("gone")
+    with pytest.raises(FolderError, match="link to a file that is not there"):
+        load_profiles(paths)
+
+
+def test_soul_that_is_not_utf8_is_an_error_with_its_line(paths: Paths) -> None:
+    (write(paths, 'provider = "mock"') / "SOUL.md").write_bytes(b"a\n\xe9")
+    with pytest.raises(ConfigError, match=r"SOUL\.md, line 2: is not UTF-8 text"):
+        load_profiles(paths)
+
+
 @pytest.mark.parametrize("name", ["Home", "my profile", "-x", "é", "x" * 65, ".hidden"])
 def test_bad_profile_id_is_an_error_that_names_it(paths: Paths, name: str) -> None:
     write(paths, 'provider = "mock"', name)
