@@ -1,0 +1,99 @@
+"""Turns TOML data into settings, and what pydantic finds wrong into one sentence with file, line and key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from cos.core.config_errors import ConfigError, nearest
+from cos.core.masking import shown
+from cos.core.toml_source import TomlSource
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+M = TypeVar("M", bound=BaseModel)
+
+_TYPES = {
+    "string_type": "must be a text in quotes",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false, without quotes",
+    "tuple_type": "must be a list in square brackets",
+    "model_type": "must be a table",
+}
+
+
+def checked(model: type[M], source: TomlSource, data: Mapping[str, Any], *, tables: Sequence[str] = ()) -> M:
+    """`data`, which comes from `source`, as settings. `tables` are further tables that the file may hold.
+
+    Raises:
+        ConfigError: a key is unknown or missing, or a value is wrong. Of several, the first in the file.
+    """
+    try:
+        return model.model_validate(data, context={"folder": source.file.parent})
+    except ValidationError as failure:
+        known = [*known_keys(model), *tables]
+        errors = [_config_error(details, source, known) for details in failure.errors(include_url=False)]
+        raise min(errors, key=lambda error: error.line or 0) from None
+
+
+def known_keys(model: type[BaseModel], above: str = "") -> Iterator[str]:
+    """The dotted names of all settings of a model."""
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from known_keys(field.annotation, f"{above}{name}.")
+        else:
+            yield above + name
+
+
+def near_key(key: str, known: Sequence[str]) -> str | None:
+    """The known key that `key` was meant to be: spelt alike, or the same name in another table."""
+    name = key.rpartition(".")[2]
+    same_name = [other for other in known if other.rpartition(".")[2] == name]
+    return nearest(key, known) if not same_name else same_name[0]
+
+
+def _config_error(details: ErrorDetails, source: TomlSource, known: Sequence[str]) -> ConfigError:
+    path = details["loc"]
+    key = ".".join(str(part) for part in path if isinstance(part, str))
+    is_missing = details["type"] == "missing"
+    value = None if is_missing else shown(key, details["input"])
+    problem, allowed, near = _explained(details, key, known)
+    return ConfigError(
+        problem,
+        file=source.file,
+        line=None if is_missing else source.line_of(path),
+        key=key,
+        value=value,
+        allowed=allowed,
+        near=near,
+    )
+
+
+def _explained(details: ErrorDetails, key: str, known: Sequence[str]) -> tuple[str, Sequence[str], str | None]:
+    """The problem as a sentence, what is allowed instead, and the near match."""
+    kind, context = details["type"], details.get("ctx", {})
+    match kind:
+        case "extra_forbidden":
+            hint = "unknown key"
+            if isinstance(details["input"], dict):
+                hint += " (the settings of a plugin count only when the plugin is enabled)"
+            return f"{hint}. Known keys: {', '.join(known)}", known, near_key(key, known)
+        case "missing":
+            return "this key is missing and has no default: add it", (), None
+        case "literal_error":
+            allowed = [part.strip("' ") for part in str(context["expected"]).replace(" or ", ", ").split(",")]
+            text = str(details["input"])
+            return f"must be {' or '.join(allowed)}", allowed, nearest(text, allowed)
+        case "greater_than":
+            return f"must be greater than {context['gt']:g}", (), None
+        case "greater_than_equal":
+            return f"must be at least {context['ge']:g}", (), None
+        case "less_than_equal":
+            return f"must be at most {context['le']:.12g}", (), None
+        case _:
+            return _TYPES.get(kind, details["msg"]), (), None
