@@ -56,19 +56,17 @@ class Approvals:
         self._database = database
         self._sql = core_statements("approvals")
 
-    async def request(
-        self, request: ApprovalRequest, content_hash: str, timeout_seconds: float
-    ) -> RequestedApproval:
-        turn, description = request.turn, request.description
+    async def request(self, request: ApprovalRequest, content_hash: str, timeout_seconds: float) -> RequestedApproval:
+        approval_id, turn, description = new_id(), request.turn, request.description
         row = {
-            "id": new_id(), "session_id": turn.session_id, "turn_id": turn.turn_id, "profile_id": turn.profile_id,
+            "id": approval_id, "session_id": turn.session_id, "turn_id": turn.turn_id, "profile_id": turn.profile_id,
             "tags": list(turn.tags), "call_id": request.call_id, "tool": request.name,
             "args": json_text(request.args), "cwd": description.cwd, "content_hash": content_hash,
             "title": storable(description.title), "detail": storable(description.detail), "diff": description.diff,
             "risk": request.risk, "reason": "; ".join(request.reasons), "timeout_seconds": timeout_seconds,
         }  # fmt: skip
         made = await self._database.fetch(self._sql["request_approval"], row)
-        return RequestedApproval(id=row["id"], **made[0])
+        return RequestedApproval(id=approval_id, **made[0])
 
     async def answer(self, approval_id: UUID, answer: ApprovalAnswer) -> ApprovalAnswer:
         """Set the answer if nobody was first; return the answer that counts.

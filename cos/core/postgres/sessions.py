@@ -14,7 +14,6 @@ from cos.core.postgres.database import Database, Row
 from cos.core.postgres.statements import core_statements
 from cos.core.sessions import MessageRow, QueuedMessage, Session, SessionRow, Transcript, TurnRow, usage_of
 
-
 PAGE = 100
 
 
@@ -105,9 +104,7 @@ class Sessions:
     async def queue(self, session_id: UUID) -> list[QueuedMessage]:
         """What waits, first in first out."""
         rows = await self._database.fetch(self._sql["queued"], {"session_id": session_id})
-        return [
-            QueuedMessage(id=row["id"], text=_queued_text(row["body"]), source=row["source"]) for row in rows
-        ]
+        return [QueuedMessage(id=row["id"], text=_queued_text(row["body"]), source=row["source"]) for row in rows]
 
     async def pause_queue(self, session_id: UUID, *, paused: bool) -> None:
         await self._database.fetch(self._sql["pause_queue"], {"session_id": session_id, "paused": paused})

@@ -18,8 +18,7 @@ _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 def read_statements(path: Path) -> dict[str, LiteralString]:
     """The named blocks of one SQL file."""
     pieces = _NAME.split(path.read_text(encoding="utf-8"))
-    # The files ship with the program and are never built from input: as good as literals.
-    return {name: cast("LiteralString", body.strip()) for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+    return {name: _literal(body.strip()) for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 
 @cache
@@ -30,4 +29,9 @@ def core_statements(topic: str) -> Mapping[str, LiteralString]:
 
 def core_schema() -> LiteralString:
     """The schema of the core's tables."""
-    return cast("LiteralString", (shipped("sql") / "core" / "schema.sql").read_text(encoding="utf-8"))
+    return _literal((shipped("sql") / "core" / "schema.sql").read_text(encoding="utf-8"))
+
+
+def _literal(text: str) -> LiteralString:
+    """The files ship with the program and are never built from input: as good as literals."""
+    return cast("LiteralString", text)

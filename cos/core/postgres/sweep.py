@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def sweep_orphans(database: Database, journal: PostgresJournal) -> list[TurnInfo]:
-    """Close every open turn whose owner no longer holds the lock named by its boot id; return those that were closed."""
+    """Close every open turn whose owner no longer holds the lock named by its boot id; return the closed ones."""
     sql = core_statements("journal")
     closed: list[TurnInfo] = []
     for row in await database.fetch(sql["orphaned_turns"], {"boot_id": database.boot_id}):

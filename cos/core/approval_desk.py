@@ -1,0 +1,109 @@
+"""Where requests for approval wait: a row before anyone is asked, one answer that counts, a deadline that is no "no"."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from cos.agent.approver import ApprovalRequest, Approver
+from cos.agent.cancellation import uninterrupted
+from cos.agent.events import ApprovalRequested, ApprovalResolved
+from cos.agent.records import ApprovalAnswer
+
+if TYPE_CHECKING:
+    from cos.core.live import CoreEvent
+    from cos.core.postgres.approvals import Approvals, PendingApproval, RequestedApproval
+
+
+class ApprovalDesk:
+    """Implements `Approver`; every surface of this process answers here."""
+
+    def __init__(
+        self, store: Approvals, publish: Callable[[CoreEvent], None], *, timeout_seconds: float, surface: str
+    ) -> None:
+        self.surface = surface
+        self._store = store
+        self._publish = publish
+        self._timeout_seconds = timeout_seconds
+        self._waiting: dict[UUID, asyncio.Future[ApprovalAnswer]] = {}
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+        made = await self._store.request(request, content_hash(request), self._timeout_seconds)
+        future: asyncio.Future[ApprovalAnswer] = asyncio.get_running_loop().create_future()
+        self._waiting[made.id] = future
+        self._publish(_requested(request, made))
+        try:
+            answer = await self._answer_or_deadline(made.id, future)
+        except asyncio.CancelledError:
+            closing = ApprovalAnswer(decision="cancelled", reason="the turn was cancelled")
+            self._resolved(request, made.id, await uninterrupted(self._store.answer(made.id, closing)))
+            raise
+        finally:
+            del self._waiting[made.id]
+        self._resolved(request, made.id, answer)
+        return answer
+
+    async def answer(self, approval_id: UUID, answer: ApprovalAnswer) -> ApprovalAnswer:
+        """Answer a request; return the answer that counts, which is another's when somebody was first.
+
+        Raises:
+            LookupError: there is no such request.
+        """
+        counted = await self._store.answer(approval_id, answer)
+        waiting = self._waiting.get(approval_id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(counted)
+        return counted
+
+    async def pending(self) -> list[PendingApproval]:
+        """Every unanswered request of every session, oldest first."""
+        return await self._store.pending()
+
+    async def _answer_or_deadline(self, approval_id: UUID, future: asyncio.Future[ApprovalAnswer]) -> ApprovalAnswer:
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                return await future
+        except TimeoutError:
+            return await self._store.answer(approval_id, ApprovalAnswer(decision="expired"))
+
+    def _resolved(self, request: ApprovalRequest, approval_id: UUID, answer: ApprovalAnswer) -> None:
+        self._publish(
+            ApprovalResolved(
+                turn=request.turn,
+                call_id=request.call_id,
+                name=request.name,
+                approval_id=approval_id,
+                answer=answer,
+            )
+        )
+
+
+def content_hash(request: ApprovalRequest) -> str:
+    """sha256 over tool, canonical arguments and working folder: the identity of what was decided."""
+    content: list[Any] = [request.name, request.args, request.description.cwd]
+    canonical = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _requested(request: ApprovalRequest, made: RequestedApproval) -> ApprovalRequested:
+    return ApprovalRequested(
+        turn=request.turn,
+        call_id=request.call_id,
+        name=request.name,
+        approval_id=made.id,
+        title=request.description.title,
+        detail=request.description.detail,
+        risk=request.risk,
+        reason="; ".join(request.reasons),
+        cwd=request.description.cwd,
+        requested_at=made.requested_at,
+        expires_at=made.expires_at,
+    )
+
+
+def _fits(desk: ApprovalDesk) -> Approver:
+    return desk

@@ -1,0 +1,36 @@
+"""Work that repeats while the program runs. Every task has an owner here, who logs its failures and ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from cos.agent.errors import CosError
+
+log = logging.getLogger("cos.background")
+
+
+class Background:
+    """Owns repeating tasks from `every` until `close`."""
+
+    def __init__(self) -> None:
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def every(self, seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
+        """Await `work` every `seconds`. A failure is logged and tried again the next time."""
+        self._tasks.append(asyncio.create_task(_repeat(seconds, name, work), name=name))
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+async def _repeat(seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await work()
+        except CosError:
+            log.exception("%s failed; it is tried again in %g s", name, seconds)

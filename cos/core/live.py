@@ -1,0 +1,170 @@
+"""The live feed inside one process: everything that happens, in one order per session, to every reader at its own pace.
+
+Text that a reader has not fetched yet is merged, so a slow reader gets larger pieces and never fewer characters. One
+that falls too far behind is told to read the tables again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from cos.agent.events import AgentEvent, MessageDelta, ThinkingDelta, ToolOutput
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+LIMIT = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEvent:
+    """Something about a session as a whole."""
+
+    type: ClassVar[str]
+    session_id: UUID
+    profile_id: str
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCreated(SessionEvent):
+    type: ClassVar[str] = "session.created"
+    title: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionUpdated(SessionEvent):
+    """Its row in the list changed."""
+
+    type: ClassVar[str] = "session.updated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueChanged(SessionEvent):
+    """Messages wait for their turn, or have left the queue."""
+
+    type: ClassVar[str] = "queue.changed"
+    waiting: int
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Resync:
+    """This reader fell behind and missed events: read the tables again."""
+
+    type: ClassVar[str] = "resync"
+
+
+CoreEvent = AgentEvent | SessionCreated | SessionUpdated | QueueChanged
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """An event in its place: `seq` counts the events of one session from 1."""
+
+    seq: int
+    event: CoreEvent | Resync
+
+
+def session_of(event: CoreEvent) -> UUID:
+    """The session that an event belongs to."""
+    if isinstance(event, SessionCreated | SessionUpdated | QueueChanged):
+        return event.session_id
+    return event.turn.session_id
+
+
+class LiveFeed:
+    """Publishing never waits for a reader."""
+
+    def __init__(self) -> None:
+        self._sequence: defaultdict[UUID, int] = defaultdict(int)
+        self._readers: set[Subscription] = set()
+
+    def publish(self, event: CoreEvent) -> None:
+        session_id = session_of(event)
+        self._sequence[session_id] += 1
+        for reader in self._readers:
+            reader.put(self._sequence[session_id], event)
+
+    def subscribe(self, *, limit: int = LIMIT) -> Subscription:
+        """A reader of everything from now on; leave its context to end it."""
+        subscription = Subscription(self._readers, limit)
+        self._readers.add(subscription)
+        return subscription
+
+
+@dataclass(slots=True)
+class _Pending:
+    seq: int
+    event: CoreEvent | Resync
+    pieces: list[str]
+
+
+class Subscription:
+    """One reader. Iterate over it; several may not iterate at once."""
+
+    def __init__(self, readers: set[Subscription], limit: int) -> None:
+        self._readers = readers
+        self._limit = limit
+        self._pending: deque[_Pending] = deque()
+        self._arrived = asyncio.Event()
+        self._is_open = True
+
+    def put(self, seq: int, event: CoreEvent) -> None:
+        last = self._pending[-1] if self._pending else None
+        if isinstance(event, MessageDelta | ThinkingDelta | ToolOutput):
+            if last is not None and _continues(last.event, event):
+                last.seq = seq
+                last.pieces.append(event.text)
+                return
+            pieces = [event.text]
+        else:
+            pieces = []
+        if len(self._pending) >= self._limit:
+            self._pending.clear()
+            self._pending.append(_Pending(seq, Resync(), []))
+        self._pending.append(_Pending(seq, event, pieces))
+        self._arrived.set()
+
+    def close(self) -> None:
+        self._is_open = False
+        self._readers.discard(self)
+        self._arrived.set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aiter__(self) -> AsyncIterator[Live]:
+        while True:
+            while self._pending:
+                yield _taken(self._pending.popleft())
+            if not self._is_open:
+                return
+            self._arrived.clear()
+            await self._arrived.wait()
+
+
+def _continues(before: CoreEvent | Resync, event: MessageDelta | ThinkingDelta | ToolOutput) -> bool:
+    if isinstance(before, ToolOutput) and isinstance(event, ToolOutput):
+        return (before.turn.session_id, before.call_id) == (event.turn.session_id, event.call_id)
+    if isinstance(before, MessageDelta | ThinkingDelta) and type(before) is type(event):
+        return not isinstance(event, ToolOutput) and before.message_id == event.message_id
+    return False
+
+
+def _taken(pending: _Pending) -> Live:
+    event = pending.event
+    if len(pending.pieces) > 1 and isinstance(event, MessageDelta | ThinkingDelta | ToolOutput):
+        event = replace(event, text="".join(pending.pieces))
+    return Live(pending.seq, event)

@@ -1,0 +1,108 @@
+"""What a plugin may use of the core. A plugin is a module with `register(ctx)`; `ctx` is the `PluginContext` here.
+
+The shape is that of Hermes Agent, so that its plugins can be loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cos.agent.records import Risk
+from cos.agent.tools import CallDescription, Json, Tool, ToolContext, ToolError, ToolOk, ToolOutcome
+
+if TYPE_CHECKING:
+    from cos.agent.hooks import Callback
+    from cos.agent.identity import TurnInfo
+
+Close = Callable[[], Awaitable[None]]
+Context = Callable[[str], "str | None | Awaitable[str | None]"]
+"""profile id -> text for the frozen context of that profile's new sessions; None or blank adds nothing."""
+
+__all__ = ["CallDescription", "PluginContext", "Tool", "ToolContext", "ToolError", "ToolOk", "ToolOutcome"]
+
+
+@dataclass(slots=True)
+class Registrations:
+    """What one plugin has asked for. Takes effect only when its `register` returned: all or nothing."""
+
+    tools: list[Tool] = field(default_factory=list)
+    hooks: list[tuple[str, Callback]] = field(default_factory=list)
+    contexts: list[Context] = field(default_factory=list)
+    closers: list[Close] = field(default_factory=list)
+
+
+class PluginContext:
+    """Handed to a plugin's `register`."""
+
+    def __init__(self, name: str, config: Mapping[str, Any], registrations: Registrations) -> None:
+        self.name = name
+        self.config = config
+        """The plugin's table in commonos.toml, empty when there is none."""
+        self._registrations = registrations
+
+    def add_tool(self, tool: Tool) -> None:
+        """Offer a tool to every profile that does not leave it out."""
+        self._registrations.tools.append(tool)
+
+    def register_tool(
+        self,
+        name: str,
+        toolset: str,
+        schema: Json,
+        handler: Callable[..., Any],
+        *,
+        description: str = "",
+        risk: Risk | Callable[[Json], Risk] = "execute",
+        parallel: bool = False,
+        describe: Callable[[Json, TurnInfo], CallDescription] | None = None,
+    ) -> None:
+        """Offer a tool as Hermes' plugins do: `handler(args, **kwargs)`, sync or async, returns text or an outcome.
+
+        `schema` may be the bare JSON schema of the arguments, or {"name", "description", "parameters"}.
+        """
+        parameters = schema.get("parameters", schema)
+        self.add_tool(
+            Tool(
+                name=name,
+                title=name.replace("_", " "),
+                description=description or schema.get("description", ""),
+                schema=parameters,
+                run=_adapted(handler),
+                origin=self.name,
+                risk=risk,
+                parallel=parallel,
+                describe=describe,
+            )
+        )
+
+    def register_hook(self, name: str, callback: Callback) -> None:
+        """Call `callback` whenever the hook fires (`cos.agent.hookspecs` lists them)."""
+        self._registrations.hooks.append((name, callback))
+
+    def register_context(self, context: Context) -> None:
+        """Add text to the frozen context of new sessions."""
+        self._registrations.contexts.append(context)
+
+    def on_close(self, close: Close) -> None:
+        """Await `close` when the program ends."""
+        self._registrations.closers.append(close)
+
+
+def _adapted(handler: Callable[..., Any]) -> Callable[[Json, TurnInfo, ToolContext], Awaitable[ToolOutcome]]:
+    parameters = inspect.signature(handler).parameters
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+
+    async def run(args: Json, turn: TurnInfo, ctx: ToolContext) -> ToolOutcome:
+        offered = {"turn": turn, "ctx": ctx, "task_id": str(turn.session_id), "session_id": str(turn.session_id)}
+        passed = {key: value for key, value in offered.items() if takes_all or key in parameters}
+        if inspect.iscoroutinefunction(handler):
+            value = await handler(args, **passed)
+        else:
+            value = await asyncio.to_thread(handler, args, **passed)
+        return value if isinstance(value, ToolOk | ToolError) else ToolOk(content=str(value))
+
+    return run
