@@ -1,4 +1,4 @@
-"""Where requests for approval wait: a row before anyone is asked, one answer that counts, a deadline that is no "no"."""
+"""Where requests for approval wait: a row before asking, one answer that counts, a deadline that is no refusal."""
 
 from __future__ import annotations
 

@@ -109,6 +109,10 @@ class Dispatcher:
         reply = await self._admitted(inbound, session, message_id)
         if reply is not None:
             return Accepted(session_id=session.id, handled=True, reply=reply or None)
+        if inbound.client_message_id is not None:
+            turn_id = await self._sessions.turn_of(session.id, inbound.client_message_id)
+            if turn_id is not None:
+                return Accepted(session_id=session.id, turn_id=turn_id)
         message = UserMessage(text=inbound.text)
         await self._sessions.enqueue(session, message_id, message, inbound.source, inbound.client_message_id)
         if session.queue_paused:
@@ -159,6 +163,8 @@ class Dispatcher:
             session = await self._sessions.get(inbound.session_id)
             if session.profile_id != profile.id:
                 raise SessionError(f"session {session.id} belongs to profile {session.profile_id}, not to {profile.id}")
+            if tags:
+                raise SessionError(f"session {session.id} exists; tags can only be given with its first message")
             return session
         title = title_of(inbound.text) or f"Session of {datetime.now().astimezone():%Y-%m-%d %H:%M}"
         new = NewSession(profile_id=profile.id, source=inbound.source, title=title, tags=tags)
@@ -180,7 +186,7 @@ class Dispatcher:
         return None if action is None else str(action.get("reply") or "")
 
     async def _start_next(self, session_id: UUID, wanted: UUID | None = None) -> UUID | None:
-        """Start the turn of the first waiting message, unless one runs. The turn id when it is the `wanted` message's."""
+        """Start the turn of the first waiting message, unless one runs; its id if the message is the `wanted` one."""
         async with self._admission[session_id]:
             if self._is_closing or session_id in self._running:
                 return None

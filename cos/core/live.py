@@ -156,10 +156,12 @@ class Subscription:
 
 
 def _continues(before: CoreEvent | Resync, event: MessageDelta | ThinkingDelta | ToolOutput) -> bool:
-    if isinstance(before, ToolOutput) and isinstance(event, ToolOutput):
-        return (before.turn.session_id, before.call_id) == (event.turn.session_id, event.call_id)
-    if isinstance(before, MessageDelta | ThinkingDelta) and type(before) is type(event):
-        return not isinstance(event, ToolOutput) and before.message_id == event.message_id
+    if isinstance(event, ToolOutput):
+        return isinstance(before, ToolOutput) and (
+            (before.turn.session_id, before.call_id) == (event.turn.session_id, event.call_id)
+        )
+    if isinstance(before, MessageDelta | ThinkingDelta):
+        return before.type == event.type and before.message_id == event.message_id
     return False
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cos.agent.identity import TurnInfo
 
 Close = Callable[[], Awaitable[None]]
-Context = Callable[[str], "str | None | Awaitable[str | None]"]
+Context = Callable[[str], "str | Awaitable[str | None] | None"]
 """profile id -> text for the frozen context of that profile's new sessions; None or blank adds nothing."""
 
 __all__ = ["CallDescription", "PluginContext", "Tool", "ToolContext", "ToolError", "ToolOk", "ToolOutcome"]

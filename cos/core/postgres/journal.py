@@ -67,6 +67,8 @@ class PostgresJournal:
             try:
                 await connection.execute(self._sql["start_turn"], row)
             except psycopg.errors.UniqueViolation as error:
+                if error.diag.constraint_name == "turns_client_message":
+                    raise AlreadyAcceptedError(f"message {message_id} has its turn already") from error
                 raise TurnBusyError(turn.session_id) from error
             if prompt is not None:
                 await self._insert(connection, turn, prompt, message_id or new_id(), active=True)

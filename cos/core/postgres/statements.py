@@ -34,4 +34,4 @@ def core_schema() -> LiteralString:
 
 def _literal(text: str) -> LiteralString:
     """The files ship with the program and are never built from input: as good as literals."""
-    return cast("LiteralString", text)
+    return cast("LiteralString", text)  # type: ignore[redundant-cast]  # mypy takes LiteralString for str
