@@ -1,0 +1,61 @@
+"""A local server that speaks the Messages API over real HTTP, as strictly as the real one, and can break it anywhere.
+
+Tests use the fixture `api`; by hand: `python -m tests.api_server --port 8123`.
+"""
+
+from tests.api_server.script import (
+    Reply,
+    break_stream,
+    chunk,
+    drop,
+    end,
+    error_event,
+    event,
+    fin,
+    html_error,
+    http_error,
+    open_text,
+    open_thinking,
+    open_tool,
+    pause,
+    ping,
+    pings_for_ever,
+    plain_json,
+    redacted,
+    reply,
+    silence,
+    text,
+    thinking,
+    tool,
+    usage,
+)
+from tests.api_server.server import ApiServer, RecordedRequest
+
+__all__ = [
+    "ApiServer",
+    "RecordedRequest",
+    "Reply",
+    "break_stream",
+    "chunk",
+    "drop",
+    "end",
+    "error_event",
+    "event",
+    "fin",
+    "html_error",
+    "http_error",
+    "open_text",
+    "open_thinking",
+    "open_tool",
+    "pause",
+    "ping",
+    "pings_for_ever",
+    "plain_json",
+    "redacted",
+    "reply",
+    "silence",
+    "text",
+    "thinking",
+    "tool",
+    "usage",
+]
