@@ -32,6 +32,12 @@ def core_schema() -> LiteralString:
     return _literal((shipped("sql") / "core" / "schema.sql").read_text(encoding="utf-8"))
 
 
+def plugin_schema(name: str) -> LiteralString | None:
+    """The schema of a shipped plugin's own tables, or None when it has none."""
+    file = shipped("sql") / name / "schema.sql"
+    return _literal(file.read_text(encoding="utf-8")) if file.is_file() else None
+
+
 def _literal(text: str) -> LiteralString:
     """The files ship with the program and are never built from input: as good as literals."""
     return cast("LiteralString", text)  # type: ignore[redundant-cast]  # mypy takes LiteralString for str

@@ -1,0 +1,7 @@
+"""`python -m cos` is `cos`."""
+
+import sys
+
+from cos.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,77 @@
+"""The command line's shape. Imports nothing but argparse: `cos --help` must answer at once."""
+
+from __future__ import annotations
+
+import argparse
+
+from cos import __version__
+
+COMMANDS = {
+    "chat": "cos.cli.chat",
+    "ask": "cos.cli.ask",
+    "doctor": "cos.cli.doctor",
+}
+"""Command -> the module that runs it, imported only then."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="cos",
+        description="CommonOS: several agents, one terminal. Start with `cos chat`.",
+        epilog="Settings live in commonos.toml and profiles/<id>/; `cos doctor` tells where. "
+        "Exit codes of `cos ask`: 0 completed, 1 failed, 2 usage or configuration, 3 refused or denied, 4 cancelled.",
+    )
+    parser.add_argument("--version", action="version", version=f"cos {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _chat(commands.add_parser("chat", help="open the terminal app"))
+    _ask(commands.add_parser("ask", help="run one turn and print the reply"))
+    _doctor(commands.add_parser("doctor", help="check everything and say what to do"))
+    return parser
+
+
+def _chat(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Open the full-screen app: sessions, conversation, approvals."
+    _profile(parser)
+    parser.add_argument("--session", metavar="ID", help="open this session; the first characters of its id are enough")
+    parser.add_argument("--continue", dest="resume", action="store_true", help="open the newest session")
+
+
+def _ask(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Run one turn without the app. The reply is streamed to standard output."
+    parser.add_argument("text", metavar="TEXT", help="the message; - reads it from standard input")
+    _profile(parser)
+    session = parser.add_mutually_exclusive_group()
+    session.add_argument("--session", metavar="ID", help="go on in this session")
+    session.add_argument("--continue", dest="resume", action="store_true", help="go on in the newest session")
+    parser.add_argument(
+        "--tag", dest="tags", action="append", default=[], metavar="KEY:VALUE", help="tag of the new session"
+    )
+    parser.add_argument("--json", action="store_true", help="print every event as one JSON object a line")
+    parser.add_argument(
+        "--approve",
+        choices=["ask", "deny"],
+        help="ask: wait for an answer (here, when this is a terminal); deny: refuse what needs approval. "
+        "Default: ask on a terminal, else deny",
+    )
+    parser.add_argument(
+        "--timeout-seconds", type=_seconds, metavar="N", help="cancel the turn when it takes longer than this"
+    )
+
+
+def _doctor(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Check folders, settings, profiles, keys, the database and the terminal."
+    parser.add_argument("--json", action="store_true", help="print the checks as JSON")
+
+
+def _profile(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--profile", metavar="ID", help="the profile to use (else COS_PROFILE, else default_profile)")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 31_536_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds

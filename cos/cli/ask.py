@@ -1,0 +1,142 @@
+"""`cos ask`: one turn without the app, for people in a hurry and for scripts."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from cos.agent.errors import CosError
+from cos.agent.events import TurnCompleted
+from cos.agent.records import TurnStatus
+from cos.agent.tags import merge_tags
+from cos.cli.ask_output import AskOutput, JsonOutput, TextOutput
+from cos.cli.choose_session import chosen_session
+from cos.cli.compose import Core, StartRequest, open_core
+from cos.cli.logs import log_to
+from cos.cli.terminal_answers import TerminalAnswers
+from cos.core.effective import Flags
+from cos.core.inbound import Inbound
+from cos.core.live import Resync
+from cos.core.paths import Paths
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from cos.core.live import Subscription
+
+COMPLETED, FAILED, REFUSED, CANCELLED = 0, 1, 3, 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wish:
+    """What was asked for on the command line, checked."""
+
+    text: str
+    flags: Flags
+    tags: tuple[str, ...]
+    session: str | None
+    resume: bool
+    timeout_seconds: float | None
+    can_answer: bool
+    """A person at this terminal can answer requests for approval."""
+
+
+def run(options: argparse.Namespace) -> int:
+    wish = _wish(options)
+    log_to(Paths.from_environment(os.environ).log_file)
+    output: AskOutput = JsonOutput() if options.json else TextOutput()
+    return asyncio.run(_ask(wish, output))
+
+
+def _wish(options: argparse.Namespace) -> _Wish:
+    reads_stdin = options.text == "-"
+    text = sys.stdin.read() if reads_stdin else options.text
+    if not text.strip():
+        raise CosError("the message is empty; give a text, or - and a text on standard input")
+    can_answer = not reads_stdin and sys.stdin.isatty() and sys.stderr.isatty()
+    mode: Literal["ask", "deny"] = options.approve or ("ask" if can_answer else "deny")
+    return _Wish(
+        text=text,
+        flags=Flags(profile=options.profile, approval_mode="deny" if mode == "deny" else None),
+        tags=merge_tags(options.tags),
+        session=options.session,
+        resume=options.resume,
+        timeout_seconds=options.timeout_seconds,
+        can_answer=can_answer and mode == "ask",
+    )
+
+
+async def _ask(wish: _Wish, output: AskOutput) -> int:
+    request = StartRequest(env=os.environ, flags=wish.flags, surface="cli", say=output.progress)
+    core = await open_core(request)
+    try:
+        return await _one_turn(core, wish, output)
+    finally:
+        await core.close()
+
+
+async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
+    session_id = await chosen_session(core.sessions, wish.session, resume=wish.resume, profile_id=core.profile.id)
+    profile_id = core.profile.id
+    if session_id is not None and wish.flags.profile is None:
+        profile_id = (await core.sessions.get(session_id)).profile_id
+    with core.feed.subscribe() as events:
+        accepted = await core.dispatcher.dispatch(
+            Inbound(text=wish.text, profile_id=profile_id, source="cli", session_id=session_id, tags=wish.tags)
+        )
+        if accepted.session_id is None or accepted.handled:
+            output.reply(accepted.reply or "")
+            return COMPLETED
+        if accepted.turn_id is None:
+            output.progress("The session is busy; the message waits in its queue.")
+            return FAILED
+        output.session(accepted.session_id)
+        _cancel_on_signals(core, accepted.session_id)
+        if wish.timeout_seconds is not None:
+            _cancel_after(core, accepted.session_id, wish.timeout_seconds)
+        return _exit_code(await _follow(core, events, accepted.turn_id, wish, output))
+
+
+async def _follow(
+    core: Core, events: Subscription, turn_id: UUID, wish: _Wish, output: AskOutput
+) -> TurnCompleted:
+    answers = TerminalAnswers(core.desk) if wish.can_answer else None
+    try:
+        async for live in events:
+            event = live.event
+            if isinstance(event, Resync):
+                continue
+            output.event(live.seq, event)
+            if answers is not None:
+                answers.see(event)
+            if isinstance(event, TurnCompleted) and event.turn.turn_id == turn_id:
+                return event
+    finally:
+        if answers is not None:
+            await answers.close()
+    raise CosError("the live feed ended before the turn did")
+
+
+def _cancel_on_signals(core: Core, session_id: UUID) -> None:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, core.dispatcher.cancel, session_id, f"by {number.name}")
+
+
+def _cancel_after(core: Core, session_id: UUID, seconds: float) -> None:
+    asyncio.get_running_loop().call_later(
+        seconds, core.dispatcher.cancel, session_id, f"it took longer than {seconds:g} s"
+    )
+
+
+def _exit_code(end: TurnCompleted) -> int:
+    if end.status is TurnStatus.CANCELLED:
+        return CANCELLED
+    if end.status is not TurnStatus.COMPLETED:
+        return FAILED
+    return REFUSED if end.stop_reason == "refusal" or end.denied_calls else COMPLETED

@@ -1,0 +1,59 @@
+"""`cos chat`: paints the app first and starts the core behind it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import importlib
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from cos.tui.app import CosApp, Opening
+
+if TYPE_CHECKING:
+    from cos.tui.core_port import CorePort
+
+
+def run(options: argparse.Namespace) -> int:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        print("cos: cos chat needs a terminal; for pipes and scripts use cos ask", file=sys.stderr)
+        return 2
+    app = CosApp(
+        Opening(open_core=_opener(options), session=options.session, resume=options.resume, profile=options.profile)
+    )
+    app.run()
+    if app.failure:
+        print(f"cos: {app.failure}", file=sys.stderr)
+        return 2
+    if app.farewell:
+        print(app.farewell)
+    return 0
+
+
+def _opener(options: argparse.Namespace) -> Callable[[Callable[[str], None]], Awaitable[CorePort]]:
+    async def open_core(say: Callable[[str], None]) -> CorePort:
+        parts = await asyncio.to_thread(_imported)
+        paths = parts["paths"].Paths.from_environment(os.environ)
+        parts["logs"].log_to(paths.log_file)
+        flags = parts["effective"].Flags(profile=options.profile)
+        request = parts["compose"].StartRequest(env=os.environ, flags=flags, surface="tui", say=say)
+        core: CorePort = await parts["compose"].open_core(request)
+        gc.collect()
+        gc.freeze()
+        return core
+
+    return open_core
+
+
+def _imported() -> dict[str, Any]:
+    """What the core is built from; imported on a thread, while the app is already on screen."""
+    names = {
+        "compose": "cos.cli.compose",
+        "effective": "cos.core.effective",
+        "logs": "cos.cli.logs",
+        "paths": "cos.core.paths",
+    }
+    return {key: importlib.import_module(name) for key, name in names.items()}

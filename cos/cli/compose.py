@@ -1,0 +1,211 @@
+"""The composition root: builds the one core that every surface of a process uses, in the start-up order of the design.
+
+Connect → core schema → each plugin's schema and `register` → one hook bus → one agent per profile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from psycopg.conninfo import make_conninfo
+
+from cos.agent.hooks import HookBus
+from cos.agent.tools import ToolSet
+from cos.agent.turn import Agent, AgentOptions
+from cos.cli.providers import build_provider
+from cos.core.approval_desk import ApprovalDesk
+from cos.core.approval_policy import register_approval_policy
+from cos.core.background import Background
+from cos.core.config import Config, load_config
+from cos.core.dispatcher import Dispatcher, ProfileAgent
+from cos.core.effective import Flags, effective_approval_timeout, effective_database_url, effective_profile
+from cos.core.embedded.folders import default_state_dir
+from cos.core.embedded.server import EmbeddedPostgres
+from cos.core.first_start import install_shipped
+from cos.core.live import LiveFeed
+from cos.core.live_feed_hooks import register_live_feed
+from cos.core.paths import Paths
+from cos.core.plugins import LoadedPlugins, load_plugins
+from cos.core.postgres.approvals import Approvals
+from cos.core.postgres.database import Database
+from cos.core.postgres.journal import PostgresJournal
+from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
+from cos.core.postgres.sessions import Sessions
+from cos.core.postgres.statements import plugin_schema
+from cos.core.postgres.sweep import sweep_orphans
+from cos.core.profiles import Profile, load_profiles, profile_named
+from cos.core.tool_lists import match_tools
+
+if TYPE_CHECKING:
+    from cos.agent.provider import Provider
+
+log = logging.getLogger("cos.start")
+
+SWEEP_SECONDS = 60.0
+LOCK_CHECK_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartRequest:
+    """What a surface wants of the core."""
+
+    env: Mapping[str, str]
+    flags: Flags
+    surface: str
+    """Who answers approvals, such as `tui`."""
+    say: Callable[[str], None]
+    """Receives progress lines, from any thread."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Core:
+    """The running core of one process."""
+
+    paths: Paths
+    config: Config
+    profile: Profile
+    """The profile to begin with."""
+    profiles: Mapping[str, Profile]
+    providers: Mapping[str, Provider]
+    database: Database
+    embedded: EmbeddedPostgres | None
+    """None when a given server is used."""
+    sessions: Sessions
+    desk: ApprovalDesk
+    feed: LiveFeed
+    dispatcher: Dispatcher
+    plugins: LoadedPlugins
+    background: Background
+
+    async def close(self) -> None:
+        """End turns, plugins and connections in this order; the last process of the user stops the embedded server."""
+        await self.dispatcher.close()
+        await self.background.close()
+        await self.plugins.close()
+        for provider in self.providers.values():
+            await provider.close()
+        await self.database.close()
+        if self.embedded is not None:
+            await asyncio.to_thread(self.embedded.leave)
+
+
+async def open_core(request: StartRequest) -> Core:
+    """Start everything.
+
+    Raises:
+        CosError: one sentence that names what is wrong and what to do.
+    """
+    paths = Paths.from_environment(request.env)
+    await asyncio.to_thread(install_shipped, paths)
+    config = load_config(paths)
+    profiles = load_profiles(paths)
+    wanted = effective_profile(config, request.env, request.flags)
+    profile = profile_named(profiles, wanted.value, asked_by=wanted.source)
+    database, embedded = await _open_database(config, request)
+    try:
+        return await _compose(request, paths, config, profiles, profile, database, embedded)
+    except BaseException:
+        await database.close()
+        if embedded is not None:
+            await asyncio.to_thread(embedded.leave)
+        raise
+
+
+async def _compose(
+    request: StartRequest,
+    paths: Paths,
+    config: Config,
+    profiles: Mapping[str, Profile],
+    profile: Profile,
+    database: Database,
+    embedded: EmbeddedPostgres | None,
+) -> Core:
+    await apply_core_schema(database)
+    await add_profiles(database, list(profiles))
+    journal, sessions, feed, hooks = PostgresJournal(database), Sessions(database), LiveFeed(), HookBus()
+    for orphan in await sweep_orphans(database, journal):
+        log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
+    for name in config.settings.plugins:
+        schema = plugin_schema(name)
+        if schema is not None:
+            await apply_plugin_schema(database, schema)
+    plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks)
+    tools = plugins.tools
+    register_approval_policy(hooks, profiles, tools)
+    register_live_feed(hooks, feed.publish)
+    timeout = effective_approval_timeout(config, request.flags).value
+    desk = ApprovalDesk(Approvals(database), feed.publish, timeout_seconds=timeout, surface=request.surface)
+    providers = {name: build_provider(entry, request.env) for name, entry in profiles.items()}
+    agents = {
+        name: ProfileAgent(
+            profile=entry,
+            tools=_tools_of(entry, ToolSet.of(*tools.values())),
+            agent=Agent(
+                provider=providers[name],
+                hooks=hooks,
+                journal=journal,
+                approver=desk,
+                publish=feed.publish,
+                options=AgentOptions(max_steps=config.settings.agent.max_steps),
+            ),
+        )
+        for name, entry in profiles.items()
+    }
+    dispatcher = Dispatcher(
+        agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=feed.publish
+    )
+    background = Background()
+    background.every(SWEEP_SECONDS, "sweep of interrupted turns", lambda: sweep_orphans(database, journal))
+    background.every(LOCK_CHECK_SECONDS, "check of this process' lock", database.hold_boot_lock)
+    return Core(
+        paths=paths,
+        config=config,
+        profile=profile,
+        profiles=profiles,
+        providers=providers,
+        database=database,
+        embedded=embedded,
+        sessions=sessions,
+        desk=desk,
+        feed=feed,
+        dispatcher=dispatcher,
+        plugins=plugins,
+        background=background,
+    )
+
+
+async def _open_database(config: Config, request: StartRequest) -> tuple[Database, EmbeddedPostgres | None]:
+    url = effective_database_url(config, request.env).value
+    if url is not None:
+        return await Database(make_conninfo(url, application_name="cos")).open(), None
+    embedded = embedded_postgres(config, request.say)
+    try:
+        target = await asyncio.to_thread(embedded.attach)
+        await create_database(make_conninfo(**target.conninfo_parameters("postgres")), target.dbname)
+        conninfo = make_conninfo(**target.conninfo_parameters())
+        return await Database(conninfo, reattach=embedded.attach).open(), embedded
+    except BaseException:
+        await asyncio.to_thread(embedded.leave)
+        raise
+
+
+def embedded_postgres(config: Config, say: Callable[[str], None] = lambda line: None) -> EmbeddedPostgres:
+    """The user's own server, as configured; nothing is started."""
+    settings = config.settings.database
+    folder: Path = settings.data_dir or default_state_dir(config.paths.data_dir)
+    return EmbeddedPostgres(folder, bin_dir=settings.bin_dir, run_as=settings.run_as, say=say)
+
+
+def _tools_of(profile: Profile, tools: ToolSet) -> ToolSet:
+    if profile.settings.tools is None:
+        return tools
+    names = match_tools(profile.settings.tools, tools.names, file=profile.config_file)
+    return ToolSet({name: tools.tools[name] for name in names})
+
+
+__all__ = ["Core", "StartRequest", "embedded_postgres", "open_core"]

@@ -1,0 +1,25 @@
+"""Where log lines go: a file in the data folder, never the screen. It is opened when the first line is written."""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FORMAT = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
+
+
+def log_to(file: Path) -> None:
+    """Send warnings and worse of everything, and all of cos, to `file` (1 MB, one older copy)."""
+    root = logging.getLogger()
+    for handler in root.handlers[:]:
+        root.removeHandler(handler)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handler = logging.handlers.RotatingFileHandler(file, maxBytes=1_000_000, backupCount=1, delay=True, encoding="utf-8")
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    logging.getLogger("cos").setLevel(logging.INFO)
