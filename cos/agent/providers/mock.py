@@ -1,0 +1,170 @@
+"""The provider of the `demo` profile: scripted, without a network, and open about being no model.
+
+It shows what cos does around a model: streamed Markdown, thinking, a tool call with its approval, usage figures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from uuid import uuid4
+
+from cos.agent.events import Usage
+from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, reply_text
+from cos.agent.provider import (
+    ModelChunk,
+    ModelReply,
+    ModelRequest,
+    OtherProgress,
+    ProposedCall,
+    StreamStarted,
+    TextChunk,
+    ThinkingChunk,
+)
+
+MODEL = "mock-1"
+WINDOW = 200_000
+
+_TOOL = "terminal"
+_COMMAND = "echo 'Hello from the demo'"
+_WANTS_TOOL = re.compile(r"\b(run|runs|tool|tools|list files|command|terminal|shell|approval|approve)\b", re.IGNORECASE)
+_WORDS = re.compile(r"\S+\s*|\s+")
+_SHOWN_CHARACTERS = 2_000
+
+_GREETING = """## Welcome to cos
+
+I am `mock-1`, a **scripted demo**: no model is asked, nothing leaves this machine, and nothing costs money. \
+What you see around me is real, though:
+
+- this text arrives in pieces, as a model's would
+- every message is a row in *your* database
+- a tool call waits until you allow it
+
+Say **run a command** to see a tool call that needs your approval, or **think** to see thinking.
+"""
+_ANSWER = """You said: *{said}*
+
+I am a scripted demo and cannot answer that; a real model would. To use one, choose a profile whose provider is \
+`anthropic`. Here, say **run a command** to see a tool call and its approval, or **think** to see thinking.
+"""
+_THINKING = """The demo has no thoughts of its own. It shows where those of a model would appear. \
+The user can fold them away."""
+_PROPOSAL = "I propose a harmless command. cos asks you first, unless your profile already allows it.\n"
+_NO_TOOL = """This session has no tool named `terminal`, so the demo has nothing to run. \
+Add `terminal` to the profile's `tools` to see a tool call and its approval.
+"""
+_NO_CALLS = "The demo was asked to stop calling tools. What happened so far stands above.\n"
+_RAN = "The command ran. This is what came back:\n\n```\n{output}\n```\n\nThat was the whole demo of a tool call.\n"
+_DID_NOT_RUN = """The command brought no result. cos told me:
+
+> {output}
+
+I have not tried it again, and I do not claim that it ran.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    text: str
+    thinking: str = ""
+    command: str | None = None
+
+
+def _plan(request: ModelRequest) -> _Plan:
+    last = request.messages[-1] if request.messages else None
+    if not request.allow_tools:
+        return _Plan(text=_NO_CALLS)
+    if isinstance(last, ToolResultMessage):
+        return _Plan(text=_summary(last))
+    said = " ".join(last.text.split()) if isinstance(last, UserMessage) else ""
+    if _WANTS_TOOL.search(said):
+        if all(tool.name != _TOOL for tool in request.prompt.tools):
+            return _Plan(text=_NO_TOOL)
+        return _Plan(text=_PROPOSAL, thinking=_THINKING, command=_COMMAND)
+    thinking = _THINKING if "think" in said.lower() else ""
+    is_first = not any(isinstance(message, AssistantMessage) for message in request.messages)
+    return _Plan(text=_GREETING if is_first else _ANSWER.format(said=said), thinking=thinking)
+
+
+def _summary(result: ToolResultMessage) -> str:
+    output = result.content.strip() or "(no output)"
+    if len(output) > _SHOWN_CHARACTERS:
+        output = output[:_SHOWN_CHARACTERS] + "\n(cut by the demo)"
+    if result.is_error:
+        return _DID_NOT_RUN.format(output=output.replace("\n", "\n> "))
+    return _RAN.format(output=output)
+
+
+def _prompt_usage(prompt: str, messages: Sequence[Message]) -> Usage:
+    """One word is one token; all but the newest message counts as read from the cache."""
+    counts = [len(prompt.split()), *(len(reply_text(message).split()) for message in messages)]
+    return Usage(input_tokens=counts[-1], output_tokens=0, cache_read_tokens=sum(counts[:-1]))
+
+
+class MockStream:
+    """A ModelStream that says its plan word by word."""
+
+    def __init__(self, request: ModelRequest, delay_seconds: float) -> None:
+        self._plan = _plan(request)
+        self._usage = _prompt_usage(request.prompt.system, request.messages)
+        self._delay_seconds = delay_seconds
+        self._said: list[str] = []
+        self._words = 0
+        self._calls: tuple[ProposedCall, ...] = ()
+        self._is_complete = False
+
+    def reply(self) -> ModelReply:
+        stop = ("tool_use" if self._calls else "end_turn") if self._is_complete else None
+        return ModelReply(
+            text="".join(self._said),
+            calls=self._calls,
+            stop_reason=stop,
+            usage=self._usage + Usage(output_tokens=self._words),
+            model=MODEL,
+            is_complete=self._is_complete,
+        )
+
+    async def __aiter__(self) -> AsyncIterator[ModelChunk]:
+        yield StreamStarted(MODEL)
+        for word in _WORDS.findall(self._plan.thinking):
+            await self._tick()
+            yield ThinkingChunk(word)
+        for word in _WORDS.findall(self._plan.text):
+            await self._tick()
+            self._said.append(word)
+            yield TextChunk(word)
+        if self._plan.command is not None:
+            await self._tick()
+            args = {"command": self._plan.command}
+            # Never the same twice, as from a real provider: the same words may be sent again after /undo.
+            self._calls = (ProposedCall(id=f"mock_{uuid4().hex}", name=_TOOL, args=args, raw_args=json.dumps(args)),)
+            yield OtherProgress()
+        self._is_complete = True
+
+    async def _tick(self) -> None:
+        await asyncio.sleep(self._delay_seconds)
+        self._words += 1
+
+
+class MockProvider:
+    """`Provider` without a network. `delay_seconds` passes before each word."""
+
+    name = "mock"
+
+    def __init__(self, *, delay_seconds: float = 0.02) -> None:
+        self._delay_seconds = delay_seconds
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest) -> AsyncIterator[MockStream]:
+        """See `Provider.stream`. Never fails."""
+        yield MockStream(request, self._delay_seconds)
+
+    def context_window(self, model: str) -> int | None:
+        return WINDOW
+
+    async def close(self) -> None:
+        pass
