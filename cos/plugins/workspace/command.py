@@ -114,6 +114,8 @@ class RunningCommand:
     def detach(self) -> None:
         """Leave the background processes running: their output is read and dropped, so that they can go on writing."""
         self._pipe.discard()
+        if self._shell is not None:
+            self._shell.close()
 
     def close(self) -> None:
         """Let go of the pipes. What still runs is neither stopped nor waited for."""

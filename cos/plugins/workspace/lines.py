@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from cos.agent.text import storable
 
@@ -40,6 +41,15 @@ class LinePage:
     """How many of `lines` are not what the encoding says and were read as Latin-1."""
 
 
+class _Line(NamedTuple):
+    start: bytes
+    """At most the first `LINE_BYTES`."""
+    length: int
+    """Bytes without the line end."""
+    raw_length: int
+    """Bytes with the line end."""
+
+
 def encoding_of(sample: bytes) -> tuple[str, str | None]:
     """The encoding by the byte order mark, and a sentence about it; UTF-8 and None without one."""
     for mark, encoding, note in _MARKS:
@@ -54,36 +64,37 @@ def read_page(file: BinaryIO, encoding: str, *, first: int, limit: int, stop: th
     Raises:
         ReadingStopped: `stop` was set meanwhile.
     """
+    file_bytes = file.seek(0, os.SEEK_END)
     file.seek(0)
     page = LinePage()
-    number, size = 0, 0
-    for number, (start, length) in enumerate(_lines(_utf8_chunks(file, encoding, stop)), 1):
-        if number < first:
+    number, size, passed = 0, 0, 0
+    for number, line in enumerate(_lines(_utf8_chunks(file, encoding, stop)), 1):
+        passed += line.raw_length
+        if number < first or page.has_more:
             continue
-        if page.has_more:
-            if file.tell() > _COUNT_REST_BYTES:
-                return page
-            continue
-        line, is_odd = _shown(start, length)
-        size += len(f"{number}|{line}\n".encode())
+        text, is_odd = _shown(line)
+        size += len(f"{number}|{text}\n".encode())
         if len(page.lines) == limit or size > PAGE_BYTES:
             page.has_more = True
-            continue
-        page.lines.append(line)
-        page.odd_lines += is_odd
+        else:
+            page.lines.append(text)
+            page.odd_lines += is_odd
+        is_full = page.has_more or len(page.lines) == limit
+        if is_full and passed < file_bytes and file_bytes > _COUNT_REST_BYTES:
+            page.has_more = True
+            return page
     page.total_lines = number
     return page
 
 
-def _shown(start: bytes, length: int) -> tuple[str, bool]:
-    """A line as text, cut when it is longer than its `start`, and whether it had to be read as Latin-1."""
-    is_cut = length > len(start)
+def _shown(line: _Line) -> tuple[str, bool]:
+    """A line as text, cut when it is too long, and whether it had to be read as Latin-1."""
+    hidden = line.length - len(line.start)
     try:
-        text, is_odd = codecs.getincrementaldecoder("utf-8")().decode(start, final=not is_cut), False
+        text, is_odd = codecs.getincrementaldecoder("utf-8")().decode(line.start, final=not hidden), False
     except UnicodeDecodeError:
-        text, is_odd = start.decode("latin-1"), True
-    cut = f"… [{length - len(start):,} more bytes in this line]" if is_cut else ""
-    return storable(text) + cut, is_odd
+        text, is_odd = line.start.decode("latin-1"), True
+    return storable(text) + (f"… [{hidden:,} more bytes in this line]" if hidden else ""), is_odd
 
 
 def _utf8_chunks(file: BinaryIO, encoding: str, stop: threading.Event) -> Iterator[bytes]:
@@ -98,20 +109,16 @@ def _utf8_chunks(file: BinaryIO, encoding: str, stop: threading.Event) -> Iterat
         yield decoder.decode(b"", final=True).encode()
 
 
-def _lines(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
-    """Each line without its end: the first `LINE_BYTES` of it, and its whole length."""
-    start, length, last = b"", 0, b""
+def _lines(chunks: Iterator[bytes]) -> Iterator[_Line]:
+    start, raw_length, last = b"", 0, b""
     for chunk in chunks:
         for index, part in enumerate(chunk.split(b"\n")):
             if index:
-                yield _without_return(start, length, last)
-                start, length, last = b"", 0, b""
+                length = raw_length - (last == b"\r")
+                yield _Line(start[:length], length, raw_length + 1)
+                start, raw_length, last = b"", 0, b""
             start += part[: LINE_BYTES - len(start)]
-            length += len(part)
+            raw_length += len(part)
             last = part[-1:] or last
-    if length:
-        yield start, length
-
-
-def _without_return(start: bytes, length: int, last: bytes) -> tuple[bytes, int]:
-    return (start[: length - 1], length - 1) if last == b"\r" else (start, length)
+    if raw_length:
+        yield _Line(start, raw_length, raw_length)

@@ -37,7 +37,7 @@ def resolve(text: str, *, workspace: Path, folder: Path) -> Path:
     _check_unexpanded(text, workspace=workspace, folder=folder)
     found = real_path(folder / text)
     if not is_inside(found, workspace):
-        leads = "" if str(found) == text else f" (it leads to {shown(found)})"
+        leads = "" if str(found) == text else f" (it leads to {quoted(str(found))})"
         raise PathRefused(
             f"{quoted(text)} is outside the workspace{leads}; the workspace is {shown(workspace)}: "
             "give a path inside it."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,8 +25,8 @@ GENTLE_SECONDS = 1.0
 TOTAL_SECONDS = 2.8
 _POLL_SECONDS = 0.05
 _COMMAND_CHARACTERS = 200
-# Creation times are computed from the clock; it may have been set between two looks.
-_CLOCK_SLACK_SECONDS = 2.0
+# What is clearly older than the call is not looked at closer. Generous, because the clock may be set meanwhile.
+_CLOCK_SLACK_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,18 +46,16 @@ class ProcessTree:
     def __init__(self) -> None:
         self.mark = str(new_id())
         self._session: int | None = None
-        self._started_at = 0.0
+        self._oldest = time.time() - _CLOCK_SLACK_SECONDS
         self._known: set[psutil.Process] = set()
 
     def lead(self, pid: int) -> None:
         """Take the process that was just started, the leader of its own session, as the root."""
         self._session = pid
         try:
-            leader = psutil.Process(pid)
-            self._started_at = leader.create_time() - _CLOCK_SLACK_SECONDS
+            self._known.add(psutil.Process(pid))
         except psutil.Error:
             return  # it has ended already; its children are found by session and marker
-        self._known.add(leader)
 
     def leave_session(self) -> None:
         """Stop trusting the session id: once the shell has been reaped, the system may give its number away."""
@@ -108,7 +107,7 @@ class ProcessTree:
                 continue
             try:
                 process = psutil.Process(pid)
-                if process.create_time() >= self._started_at and process.status() != psutil.STATUS_ZOMBIE:
+                if process.create_time() >= self._oldest and process.status() != psutil.STATUS_ZOMBIE:
                     yield process, process.ppid()
             except psutil.Error:
                 continue  # it ended while we looked

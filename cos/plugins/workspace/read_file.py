@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cos.agent.errors import CosError
+from cos.agent.text import storable, visible
 from cos.agent.tools import CallDescription, Json, Tool, ToolContext, ToolError, ToolOk, ToolOutcome
 from cos.plugins.workspace.binary import SAMPLE_BYTES, describe, is_binary, kind_of
 from cos.plugins.workspace.folders import SessionFolders
@@ -56,7 +58,7 @@ _NOT_READABLE = (
 )
 
 
-class FileRefused(Exception):
+class FileRefused(CosError):
     """The file cannot be read as text. `fields` go into the result beside the sentence."""
 
     def __init__(self, sentence: str, **fields: object) -> None:
@@ -135,7 +137,7 @@ def _check_kind(path: Path) -> None:
     if stat.S_ISDIR(mode):
         names = sorted(entry.name + "/" * entry.is_dir() for entry in path.iterdir())
         more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-        listing = ", ".join(shown(Path(name)) for name in names[:_NAMES_SHOWN]) or "nothing"
+        listing = ", ".join(visible(storable(name)) for name in names[:_NAMES_SHOWN]) or "nothing"
         raise FileRefused(f"{shown(path)} is a folder and holds: {listing}{more}. Name a file in it.")
     for is_kind, kind in _NOT_READABLE:
         if is_kind(mode):
@@ -149,7 +151,7 @@ def _missing(path: Path, written: str, workspace: Path) -> FileRefused:
     if parent != path.parent:
         return FileRefused(f"{quoted(written)} does not exist: there is no folder {shown(path.parent)}.")
     names = [entry.name for entry, _ in zip(os.scandir(parent), range(_NAMES_LOOKED_AT), strict=False)]
-    near = [str(parent / name) for name in difflib.get_close_matches(path.name, names, n=5, cutoff=0.5)]
+    near = [str(parent / name) for name in difflib.get_close_matches(path.name, names, n=5, cutoff=0.6)]
     at_root = real_path(workspace / written)
     if at_root.is_relative_to(workspace) and at_root.is_file():
         near.insert(0, str(at_root))

@@ -120,7 +120,10 @@ class Terminal:
             ctx.progress(f"exit {running.exit_code}")
             return report.finished(running, background)
         finally:
-            running.detach() if running in self._left_running else running.close()
+            if running in self._left_running:
+                running.detach()
+            else:
+                running.close()
 
     async def close(self) -> tuple[RunningProcess, ...]:
         """End what earlier commands left running; return (and log) what could not be ended."""
