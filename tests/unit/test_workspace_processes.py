@@ -69,6 +69,7 @@ async def until(holds: Callable[[], object]) -> None:
         f"nohup {sys.executable} -m http.server 0 --bind 127.0.0.1 & echo up",
         "(sleep 300 >/dev/null &) ; echo up",
         "env -i sleep 300 & echo up",
+        "sleep 300 >/dev/null 2>&1 & echo up",
     ],
 )
 async def test_background_process_is_reported_kept_and_ended_at_exit(

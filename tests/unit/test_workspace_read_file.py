@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -76,13 +77,25 @@ async def test_huge_file_is_read_only_as_far_as_wanted(tmp_path: Path) -> None:
     assert (page["content"], page["total_lines"], page["truncated"]) == ("1|one", None, True)
 
 
+async def test_cancelled_reading_stops_its_thread(tmp_path: Path) -> None:
+    with (tmp_path / "big").open("wb") as file:
+        file.write(b"one\n" * 5_000)
+        file.truncate(1 << 40)
+    call = asyncio.ensure_future(read(tmp_path, "big", offset=1_000_000))
+    await asyncio.sleep(0.01)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await asyncio.get_running_loop().shutdown_default_executor()
+
+
 @pytest.mark.parametrize(
     ("data", "content", "hint"),
     [
         (b"\xef\xbb\xbfabc\n", "1|abc", "byte order mark, which is left out"),
         ("Stra\u00dfe\r\nb\n".encode("utf-16"), "1|Stra\u00dfe\n2|b", "UTF-16"),
         (b"\xfe\xff" + "漢\n字".encode("utf-16-be"), "1|漢\n2|字", "UTF-16"),
-        (b"fine \xc3\xa9\nGr\xfc\xdfe\n", "1|fine é\n2|Grüße", "1 of these lines are not valid UTF-8"),
+        (b"fine \xc3\xa9\nGr\xfc\xdfe\n", "1|fine é\n2|Grüße", "shown as Latin-1: 1."),
         (b"a\0b\n", "1|a\ufffdb", None),
         (b"keep \\u0000\n", "1|keep \\u0000", None),
     ],

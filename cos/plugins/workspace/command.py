@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cos.agent.cancellation import CancelToken
 
 _DRAIN_SECONDS = 0.2
+_SETTLE_SECONDS = 0.1
 _REAP_SECONDS = 1.0
 _FIRST_LOOK_SECONDS = 0.05
 _LONGEST_LOOK_SECONDS = 2.0
@@ -95,6 +96,10 @@ class RunningCommand:
         """After the shell's exit: take what is left in the pipe, and return what still runs in the background."""
         await self._drain()
         background = await self.tree.running()
+        if background:
+            # What is just ending, or has not yet become the program it is to be, would be reported wrongly.
+            await asyncio.sleep(_SETTLE_SECONDS)
+            background = await self.tree.running()
         self.tree.leave_session()
         return background
 

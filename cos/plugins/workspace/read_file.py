@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import errno
+import itertools
 import json
 import os
 import stat
@@ -150,14 +151,21 @@ def _missing(path: Path, written: str, workspace: Path) -> FileRefused:
         parent = parent.parent
     if parent != path.parent:
         return FileRefused(f"{quoted(written)} does not exist: there is no folder {shown(path.parent)}.")
-    names = [entry.name for entry, _ in zip(os.scandir(parent), range(_NAMES_LOOKED_AT), strict=False)]
-    near = [str(parent / name) for name in difflib.get_close_matches(path.name, names, n=5, cutoff=0.6)]
+    near = [str(parent / name) for name in difflib.get_close_matches(path.name, _names(parent), n=5, cutoff=0.6)]
     at_root = real_path(workspace / written)
     if at_root.is_relative_to(workspace) and at_root.is_file():
         near.insert(0, str(at_root))
     hint = " Near matches are in `similar_files`." if near else " List the folder with `ls`."
     similar: dict[str, object] = {"similar_files": [shown(Path(name)) for name in near]} if near else {}
     return FileRefused(f"{quoted(written)} does not exist in {shown(parent)}.{hint}", **similar)
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in itertools.islice(entries, _NAMES_LOOKED_AT)]
+    except OSError:
+        return []  # a folder that may not be listed has no near matches to offer
 
 
 def _failure(error: OSError, written: str) -> str:
@@ -178,8 +186,8 @@ def _page_fields(page: LinePage, written: str, size: int, first: int, note: str 
     fields: Json = {"content": content, "total_lines": page.total_lines, "file_size": size, "truncated": page.has_more}
     hints = [note]
     if page.odd_lines:
-        hints.append(f"{page.odd_lines} of these lines are not valid UTF-8 and are shown as Latin-1.")
-    if not size:
+        hints.append(f"Lines that are not valid UTF-8 and are shown as Latin-1: {page.odd_lines}.")
+    if not page.lines:
         hints.append("The file is empty.")
     if page.has_more:
         hints.append(f"More lines follow: go on with `offset` {first + len(page.lines)}.")
