@@ -1,0 +1,55 @@
+"""Where each session works: the folder in which its next command starts. Kept while the application runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cos.plugins.workspace.paths import PathRefused, is_inside, real_path, resolve, shown
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from cos.agent.identity import TurnInfo
+
+WorkspaceOf = Callable[["TurnInfo"], Path | None]
+
+
+class SessionFolders:
+    """The working folder of every session that has run a command."""
+
+    def __init__(self, workspace_of: WorkspaceOf) -> None:
+        self._workspace_of = workspace_of
+        self._folders: dict[UUID, Path] = {}
+
+    def current(self, turn: TurnInfo, workspace: Path) -> tuple[Path, str | None]:
+        """The session's folder, and a sentence when the one it had can be used no longer."""
+        folder = self._folders.get(turn.session_id)
+        if folder is None:
+            return real_path(workspace), None
+        if folder.is_dir() and is_inside(folder, workspace):
+            return folder, None
+        del self._folders[turn.session_id]
+        return real_path(workspace), f"{shown(folder)} is gone; the working folder is the workspace again."
+
+    def move(self, turn: TurnInfo, workspace: Path, folder: Path) -> str | None:
+        """Let the session's next command start in `folder`; return a sentence when that is not allowed."""
+        if is_inside(folder, workspace) and folder.is_dir():
+            self._folders[turn.session_id] = real_path(folder)
+            return None
+        self._folders.pop(turn.session_id, None)
+        return f"{shown(folder)} is outside the workspace; the working folder is {shown(real_path(workspace))} again."
+
+    def planned(self, turn: TurnInfo, workdir: str | None) -> str | None:
+        """The folder that a call would run in, as far as it is known before the call; None when it is not."""
+        workspace = self._workspace_of(turn)
+        folder = self._folders.get(turn.session_id, workspace)
+        if folder is None:
+            return workdir
+        if workdir is None:
+            return str(real_path(folder))
+        try:
+            return str(resolve(workdir, workspace=workspace or folder, folder=folder))
+        except PathRefused:
+            return workdir

@@ -1,0 +1,30 @@
+"""The workspace's tools and the state they share: the working folder of each session, and what still runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from cos.agent.tools import Tool
+from cos.plugins.workspace.folders import SessionFolders, WorkspaceOf
+from cos.plugins.workspace.read_file import FileReader
+from cos.plugins.workspace.terminal import Terminal
+
+ORIGIN = "workspace"
+
+
+class WorkspaceTools:
+    """Builds the tools. `workspace_of` says, before a call runs, which workspace its session has."""
+
+    def __init__(
+        self, workspace_of: WorkspaceOf, environment: Callable[[], Mapping[str, str]] = lambda: os.environ
+    ) -> None:
+        self._folders = SessionFolders(workspace_of)
+        self._terminal = Terminal(self._folders, environment)
+
+    def tools(self) -> tuple[Tool, ...]:
+        return (FileReader(self._folders).tool(ORIGIN), self._terminal.tool(ORIGIN))
+
+    async def close(self) -> None:
+        """End every background process that a command left running; one that cannot be ended is logged by pid."""
+        await self._terminal.close()
