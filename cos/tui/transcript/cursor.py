@@ -1,0 +1,133 @@
+"""Keys and mouse over the entries of a paged view: a cursor that stops at entries, folding, opening, selecting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from cos.tui.transcript.paged import PagedView
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.widget import Widget
+
+    from cos.tui.transcript.page import Row
+
+
+class CursorView(PagedView, can_focus=True):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,alt+up", "previous", "Previous", show=False),
+        Binding("down,alt+down", "next", "Next", show=False),
+        Binding("space", "fold", "Fold"),
+        Binding("enter", "activate", "Open", show=False),
+        Binding("end", "follow", "To the end", show=False),
+    ]
+
+    class EntryActivated(Message):
+        """Enter was pressed on an entry, or it was clicked twice."""
+
+        def __init__(self, view: CursorView, key: str) -> None:
+            super().__init__()
+            self.view = view
+            self.key = key
+
+        @property
+        def control(self) -> Widget:
+            return self.view
+
+    @property
+    def cursor_key(self) -> str | None:
+        """The entry that keys act on."""
+        return self._cursor
+
+    def action_previous(self) -> None:
+        self._move(-1)
+
+    def action_next(self) -> None:
+        self._move(1)
+
+    def _move(self, step: int) -> None:
+        """To the next entry; one that is longer than the view is scrolled through first."""
+        rows = self._page.rows
+        if not rows:
+            return
+        top, height = self.scroll_offset.y, self.size.height
+        if self._cursor is None:
+            at, step = self._page.position(rows[-1]) + 1, -1
+            shown = self._page.at(top + height - 1)
+            at = at if shown is None else self._page.position(shown[0]) + 1
+        else:
+            row = self._page.row(self._cursor)
+            start, end = self._page.span(row)
+            outside = end - (top + height) if step > 0 else top - start
+            if end - start > height and 0 < outside < end - start:
+                self.scroll_to(y=top + step * min(outside, max(1, height // 2)))
+                return
+            at = self._page.position(row)
+        at += step
+        while 0 <= at < len(rows) and not rows[at].entry.reachable:
+            at += step
+        if 0 <= at < len(rows):
+            self._point_at(rows[at])
+        elif step > 0:
+            self.action_follow()
+
+    def _point_at(self, row: Row) -> None:
+        self._cursor = row.entry.key
+        start, end = self._page.span(row)
+        self._page.measure(start - self.size.height, end + self.size.height)
+        start, end = self._page.span(row)
+        top, height = self.scroll_offset.y, self.size.height
+        if start < top or end - start > height:
+            self.scroll_to(y=start)
+        elif end > top + height:
+            self.scroll_to(y=end - height)
+        self.refresh()
+
+    def action_fold(self) -> None:
+        if self._cursor is not None:
+            self.toggle(self._cursor)
+
+    def toggle(self, key: str) -> None:
+        """Fold or unfold an entry; its first line stays where it is on the screen."""
+        row = self._page.row(key)
+        if not row.entry.foldable:
+            return
+        start, _ = self._page.span(row)
+        self.auto_follow = False
+        with self.keeping_place(line=start):
+            row.entry.folded = not row.entry.is_folded
+            self._page.touch(row)
+        self.auto_follow = self.scroll_offset.y >= self.max_scroll_y
+
+    def action_activate(self) -> None:
+        if self._cursor is not None:
+            self.post_message(self.EntryActivated(self, self._cursor))
+
+    def action_follow(self) -> None:
+        self.follow()
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    async def _on_click(self, event: events.Click) -> None:
+        """A click sets the cursor, and folds on the first line of an entry; a double click selects the entry."""
+        if self.new_lines and event.y == self.size.height - 1:
+            self.follow()
+            return
+        found = self._page.at(self.scroll_offset.y + event.y)
+        if found is None or found[1] < 0 or self.text_selection is not None:
+            return
+        row, number, _ = found
+        if event.chain == 2:
+            self.select_entry(row.entry.key)
+        elif event.chain == 1 and row.entry.reachable:
+            self._cursor = row.entry.key
+            if number == 0 and row.entry.foldable:
+                self.toggle(row.entry.key)
+            self.refresh()

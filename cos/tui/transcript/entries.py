@@ -1,0 +1,351 @@
+"""What a conversation consists of: each kind of entry draws itself as lines at a width. Tool calls are in `calls`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from rich.cells import cell_len
+from rich.style import Style
+
+from cos.tui.transcript.diff import counts, diff_lines
+from cos.tui.transcript.lines import GUTTER, Line, Run, clean, make_line, paragraph, plain_lines, shorten
+from cos.tui.transcript.markdown import render_block
+from cos.tui.transcript.stream import Block, BlockSplitter
+
+if TYPE_CHECKING:
+    from cos.tui.transcript.look import Look
+
+FOLD_AFTER_LINES = 30
+FOLD_AFTER_CHARACTERS = 6_000
+MOST_PLAIN_LINES = 1_000
+MOST_MARKDOWN = 200_000
+"""Characters of one answer that are drawn, half from its start and half from its end; a copy takes the whole."""
+
+
+@dataclass(kw_only=True, eq=False)
+class Entry(ABC):
+    """One item of the conversation. `key` is unique in a view; change an entry only through the view."""
+
+    key: str
+    turn_key: str = ""
+    """Groups the entries of one turn."""
+    folded: bool | None = None
+    """None: as this kind of entry decides; else as the user decided."""
+
+    reachable: ClassVar[bool] = True
+    """The keyboard cursor stops here."""
+
+    @property
+    def foldable(self) -> bool:
+        return False
+
+    @property
+    def folds_itself(self) -> bool:
+        """Folded when the user has not decided."""
+        return False
+
+    @property
+    def is_folded(self) -> bool:
+        return self.foldable and (self.folds_itself if self.folded is None else self.folded)
+
+    @property
+    def compact(self) -> bool:
+        """Stands without a blank line next to another compact entry."""
+        return False
+
+    @abstractmethod
+    def lines(self, width: int, look: Look) -> list[Line]:
+        """The whole entry at a width of at least one cell."""
+
+    @abstractmethod
+    def plain(self) -> str:
+        """What a copy of the whole entry gives, folded or not."""
+
+    def estimate(self, width: int) -> int:
+        """About how many lines it will have; cheap."""
+        return _estimate(self.plain(), width)
+
+    def change(self, **changes: object) -> None:
+        """Set fields by name.
+
+        Raises:
+            TypeError: a name is not a field of this kind of entry.
+        """
+        allowed = {item.name for item in fields(self) if item.init and item.name != "key"}
+        if unknown := sorted(changes.keys() - allowed):
+            raise TypeError(
+                f"{type(self).__name__} has no field {', '.join(unknown)}; it has {', '.join(sorted(allowed))}"
+            )
+        for name, value in changes.items():
+            setattr(self, name, value)
+
+    def forget(self) -> None:  # noqa: B027 - most kinds keep nothing
+        """Drop what was kept for drawing."""
+
+
+def _estimate(text: str, width: int) -> int:
+    return len(text) // max(1, width - GUTTER) + text.count("\n") + 1
+
+
+def fold_mark(folded: bool) -> str:
+    return "▸ " if folded else "▾ "
+
+
+@dataclass(kw_only=True, eq=False)
+class TurnHeader(Entry):
+    """The line above a turn, as its owner words it: `14:02 · running for 42s`."""
+
+    text: str
+    reachable: ClassVar[bool] = False
+
+    def lines(self, width: int, look: Look) -> list[Line]:
+        text = shorten(clean(self.text).replace("\n", " "), width - 6)
+        lead = [("── ", look.rule)] if width > 12 else []
+        rest = width - cell_len(text) - 5
+        tail = [(" " + "─" * rest, look.rule)] if rest > 0 and lead else []
+        line = make_line([(text, look.muted), *tail], width, look, lead=lead)
+        return [line._replace(text=text)]
+
+    def plain(self) -> str:
+        return clean(self.text)
+
+    def estimate(self, width: int) -> int:
+        return 1
+
+
+@dataclass(kw_only=True, eq=False)
+class UserMessage(Entry):
+    """What the user wrote, exactly as typed. A very long one shows its start until it is unfolded."""
+
+    text: str
+    label: str = "you"
+
+    @property
+    def foldable(self) -> bool:
+        return len(self.text) > FOLD_AFTER_CHARACTERS or self.text.count("\n") >= FOLD_AFTER_LINES
+
+    @property
+    def folds_itself(self) -> bool:
+        return True
+
+    def lines(self, width: int, look: Look) -> list[Line]:
+        bar: list[Run] = [("▌ ", look.user)]
+        mark = fold_mark(self.is_folded) if self.foldable else ""
+        label = shorten(mark + clean(self.label), width - 2)
+        found = [make_line([(label, look.user)], width, look, lead=bar)._replace(text="")]
+        found.extend(_bounded(self.text, look.base, width, look, bar, 10 if self.is_folded else MOST_PLAIN_LINES))
+        return found
+
+    def plain(self) -> str:
+        return clean(self.text)
+
+    def estimate(self, width: int) -> int:
+        return 12 if self.is_folded else _estimate(self.text, width) + 1
+
+
+def _bounded(text: str, style: Style, width: int, look: Look, lead: list[Run], most: int) -> list[Line]:
+    """The first lines of a text and how many are not shown."""
+    rows = text.rstrip("\n").split("\n", most)
+    found = list(plain_lines("\n".join(rows[:most]), style, width - 1, look, lead=lead))
+    hidden = rows[most].count("\n") + 1 if len(rows) > most else 0
+    if len(found) > most:
+        del found[most:]
+        note = f"… {hidden:,} more lines and the rest of this one" if hidden else "… cut here: the rest is very long"
+        found.extend(paragraph([(note, look.muted)], width - 1, look, lead=lead))
+    elif hidden:
+        found.extend(paragraph([(f"… {hidden:,} more lines", look.muted)], width - 1, look, lead=lead))
+    return [line._replace(strip=line.strip.adjust_cell_length(width, look.base)) for line in found]
+
+
+@dataclass(kw_only=True, eq=False)
+class AssistantText(Entry):
+    """Markdown of the model. Blocks that are finished stay as they were drawn."""
+
+    text: str = ""
+    streaming: bool = False
+    """More text may come: a last line of bare marks is not drawn yet."""
+    _drawn: dict[Block, list[Line]] = field(init=False, default_factory=dict)
+    _drawn_for: tuple[int, Look] | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        self._splitter = BlockSplitter()
+        self._splitter.feed(self.text)
+        self._chunks = [self.text]
+        self.forget()
+
+    def append(self, delta: str) -> None:
+        self.streaming = True
+        self._chunks.append(delta)
+        self._splitter.feed(delta)
+
+    def change(self, **changes: object) -> None:
+        whole = changes.pop("text", None)
+        super().change(**changes)
+        if isinstance(whole, str) and whole != self._whole():
+            self.text = whole
+            self._start()
+
+    def _whole(self) -> str:
+        if len(self._chunks) > 1:
+            self._chunks = ["".join(self._chunks)]
+        return self._chunks[0]
+
+    def lines(self, width: int, look: Look) -> list[Line]:
+        if self._drawn_for != (width, look):
+            self._drawn, self._drawn_for = {}, (width, look)
+        found: list[Line] = []
+        last = self._splitter.open_block(streaming=self.streaming)
+        for block in _within_bounds([*self._splitter.finished, *([last] if last else [])]):
+            if found and not block.joined:
+                found.append(make_line([], width, look))
+            found.extend(self._block(block, width, look, keep=block is not last))
+        return found
+
+    def _block(self, block: Block, width: int, look: Look, *, keep: bool) -> list[Line]:
+        if not keep:
+            return render_block(block, width, look)
+        if block not in self._drawn:
+            self._drawn[block] = render_block(block, width, look)
+        return self._drawn[block]
+
+    def plain(self) -> str:
+        return clean(self._whole())
+
+    def estimate(self, width: int) -> int:
+        return _estimate(self._whole(), width)
+
+    def forget(self) -> None:
+        self._drawn, self._drawn_for = {}, None
+
+
+def _within_bounds(blocks: list[Block]) -> list[Block]:
+    """All blocks, or those of the start and the end of a huge text around a note on what is left out."""
+    sizes = [len(block.text) for block in blocks]
+    if sum(sizes) <= MOST_MARKDOWN:
+        return blocks
+    first = last = used = 0
+    while first < len(blocks) and used + sizes[first] <= MOST_MARKDOWN // 2:
+        used += sizes[first]
+        first += 1
+    used = 0
+    while last < len(blocks) - first - 1 and used + sizes[-1 - last] <= MOST_MARKDOWN // 2:
+        last += 1
+        used += sizes[-last]
+    end = len(blocks) - last
+    hidden = sum(sizes[first:end])
+    note = Block(kind="markdown", text=f"*… {hidden:,} more characters are not shown here; a copy has them …*")
+    return [*blocks[:first], note, *blocks[end:]]
+
+
+@dataclass(kw_only=True, eq=False)
+class Thinking(Entry):
+    """The model's reasoning: one dim line until it is unfolded."""
+
+    text: str = ""
+    streaming: bool = False
+
+    def __post_init__(self) -> None:
+        self._chunks: list[str] = []
+
+    @property
+    def foldable(self) -> bool:
+        return True
+
+    @property
+    def folds_itself(self) -> bool:
+        return True
+
+    @property
+    def compact(self) -> bool:
+        return self.is_folded
+
+    def append(self, delta: str) -> None:
+        self.streaming = True
+        self._chunks.append(delta)
+
+    def lines(self, width: int, look: Look) -> list[Line]:
+        words = len(self._whole().split())
+        verb = "thinking" if self.streaming else "thought for a while"
+        amount = f"({words:,} word{'' if words == 1 else 's'})"
+        head = shorten(f"{fold_mark(self.is_folded)}{verb} {amount}", width - GUTTER - 1)
+        lead: list[Run] = [(" " * GUTTER, look.base)]
+        found = [make_line([(head, look.muted)], width, look, lead=lead)]
+        if not self.is_folded:
+            bar = [*lead, ("▏ ", look.rule)]
+            style = look.muted + Style(italic=True)
+            found.extend(_bounded(self._whole().strip("\n"), style, width, look, bar, MOST_PLAIN_LINES))
+        return found
+
+    def _whole(self) -> str:
+        if self._chunks:
+            self.text += "".join(self._chunks)
+            self._chunks.clear()
+        return self.text
+
+    def plain(self) -> str:
+        return clean(self._whole())
+
+    def estimate(self, width: int) -> int:
+        return 1 if self.is_folded else _estimate(self._whole(), width) + 1
+
+
+@dataclass(kw_only=True, eq=False)
+class Notice(Entry):
+    """A sentence about the turn that is not part of the conversation."""
+
+    text: str
+    level: Literal["info", "warning", "error"] = "info"
+
+    def lines(self, width: int, look: Look) -> list[Line]:
+        glyph, style = {
+            "info": ("i", look.muted), "warning": ("!", look.warning), "error": ("✗", look.error),
+        }[self.level]  # fmt: skip
+        lead: list[Run] = [(" " * GUTTER, look.base), (f"{glyph} {self.level}  ", style)]
+        size = sum(cell_len(text) for text, _ in lead)
+        if size > width // 2:
+            lead, size = [lead[0], (f"{glyph} ", style)], GUTTER + 2
+        text_style = look.muted if self.level == "info" else look.base
+        found = _bounded(self.text, text_style, width, look, [(" " * size, look.base)], FOLD_AFTER_LINES)
+        first = make_line([(found[0].text, text_style)], width, look, lead=lead, joint=found[0].joint)
+        return [first, *found[1:]]
+
+    def plain(self) -> str:
+        return clean(self.text)
+
+
+@dataclass(kw_only=True, eq=False)
+class Diff(Entry):
+    """Changes to a file as a unified diff."""
+
+    diff: str
+    title: str = ""
+
+    @property
+    def foldable(self) -> bool:
+        return True
+
+    @property
+    def folds_itself(self) -> bool:
+        return self.diff.count("\n") > FOLD_AFTER_LINES * 2
+
+    def lines(self, width: int, look: Look) -> list[Line]:
+        lead: list[Run] = [(" " * GUTTER, look.base)]
+        added, removed = counts(self.diff)
+        amount = f"  +{added} -{removed}"
+        title = shorten(clean(self.title or "diff").replace("\n", " "), width - GUTTER - 3 - len(amount))
+        head: list[Run] = [(fold_mark(self.is_folded), look.muted), (title, Style(bold=True)), (amount, look.muted)]
+        found = [make_line(head, width, look, lead=lead)]
+        if not self.is_folded:
+            found.extend(diff_lines(self.diff, width, look, lead=[*lead, ("  ", look.base)]))
+        return found
+
+    def plain(self) -> str:
+        return clean(self.diff)
+
+    def estimate(self, width: int) -> int:
+        return 1 if self.is_folded else self.diff.count("\n") + 2

@@ -1,0 +1,216 @@
+"""The entries of a conversation in order, with their heights and drawn lines. No widget: the view asks it for lines.
+
+An entry far from the viewport has an estimated height until it is drawn. Places are named by (order, line), which stay
+true while heights around them change.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from cos.tui.transcript.layout import LineIndex
+from cos.tui.transcript.look import Look
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cos.tui.transcript.entries import Entry
+    from cos.tui.transcript.lines import Line
+
+KEPT_DRAWN = 300
+"""Entries whose lines stay in memory after they left the viewport."""
+
+
+@dataclass(slots=True, eq=False)
+class Row:
+    entry: Entry
+    order: int
+    """Rises down the page and never changes."""
+    gap: int = 0
+    """Blank lines above."""
+    drawn: list[Line] | None = None
+    measured: bool = False
+    """The height is true, also after the lines were dropped."""
+
+
+class Place(NamedTuple):
+    """A line of the page that stays the same one while heights above it change."""
+
+    order: int
+    line: int
+    """0 is the first line of the row, with its gap."""
+
+
+class Page:
+    """Rows, found by key, by order and by line."""
+
+    def __init__(self) -> None:
+        self.width = 1
+        self.look = Look()
+        self.rows: list[Row] = []
+        self._by_key: dict[str, Row] = {}
+        self._index = LineIndex()
+        self._recent: OrderedDict[str, Row] = OrderedDict()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._by_key
+
+    @property
+    def total(self) -> int:
+        """Lines of the whole page, partly estimated."""
+        return self._index.total
+
+    def row(self, key: str) -> Row:
+        """Raises: KeyError when no entry has this key."""
+        try:
+            return self._by_key[key]
+        except KeyError:
+            raise KeyError(f"no entry has the key {key!r}; ask `has(key)` first") from None
+
+    def position(self, row: Row) -> int:
+        """The index of a row."""
+        return bisect_left(self.rows, row.order, key=lambda other: other.order)
+
+    def shape(self, width: int, look: Look) -> None:
+        """Draw everything anew at another width or in other styles."""
+        self.width, self.look = max(1, width), look
+        for row in self.rows:
+            row.drawn, row.measured = None, False
+        self._recent.clear()
+        self._index = LineIndex(self._guess(row) for row in self.rows)
+
+    def clear(self) -> None:
+        self.rows.clear()
+        self._by_key.clear()
+        self._recent.clear()
+        self._index = LineIndex()
+
+    def insert(self, at: int, entries: Sequence[Entry]) -> None:
+        """Put entries at the start (`at` = 0) or at the end of the page.
+
+        Raises:
+            ValueError: a key is used twice.
+        """
+        keys = [entry.key for entry in entries]
+        if len(set(keys)) < len(keys) or not self._by_key.keys().isdisjoint(keys):
+            twice = next(key for key in keys if key in self or keys.count(key) > 1)
+            raise ValueError(f"the key {twice!r} is used by two entries; keys must be unique in a view")
+        if not entries:
+            return
+        first = 0
+        if self.rows:
+            first = self.rows[-1].order + 1 if at else self.rows[0].order - len(entries)
+        rows = [Row(entry, first + number) for number, entry in enumerate(entries)]
+        self.rows[at:at] = rows
+        self._by_key.update((row.entry.key, row) for row in rows)
+        for number in range(at, at + len(rows)):
+            self.rows[number].gap = _gap(self.rows, number)
+        self._index.insert(at, [self._guess(row) for row in rows])
+        self._regap(at + len(rows))
+
+    def remove(self, key: str) -> None:
+        row = self.row(key)
+        at = self.position(row)
+        del self.rows[at], self._by_key[key]
+        self._recent.pop(key, None)
+        self._index.remove(at)
+        self._regap(at)
+
+    def touch(self, row: Row) -> int:
+        """The entry changed: draw it again if it is drawn, else estimate. Returns by how many lines it grew."""
+        at = self.position(row)
+        before = self._index[at]
+        was_drawn, row.drawn, row.measured = row.drawn is not None, None, False
+        self.rows[at].gap = _gap(self.rows, at)
+        if was_drawn:
+            self._draw(at)
+        else:
+            self._index.set(at, self._guess(row))
+        self._regap(at + 1)
+        return self._index[at] - before
+
+    def measure(self, top: int, bottom: int) -> bool:
+        """Draw what overlaps these lines and was never drawn; True when a height turned out different."""
+        if not self.rows or not self.total:
+            return False
+        before = self.total
+        changed = False
+        at, _ = self._index.locate(top)
+        while at < len(self.rows) and self._index.start(at) < bottom:
+            if not self.rows[at].measured:
+                self._draw(at)
+            at += 1
+            changed = changed or self.total != before
+        self._forget_old()
+        return changed
+
+    def place(self, line: int) -> Place | None:
+        if not self.total:
+            return None
+        at, offset = self._index.locate(line)
+        return Place(self.rows[at].order, offset)
+
+    def line_of(self, place: Place) -> int:
+        """Where a place is now; the nearest line when its row has become shorter or is gone."""
+        at = bisect_left(self.rows, place.order, key=lambda row: row.order)
+        if at >= len(self.rows):
+            return self.total
+        height = self._index[at]
+        return self._index.start(at) + min(place.line, max(0, height - 1))
+
+    def span(self, row: Row) -> tuple[int, int]:
+        """The first line of a row without its gap, and the line after its last one."""
+        at = self.position(row)
+        return self._index.start(at) + row.gap, self._index.start(at + 1)
+
+    def at(self, line: int) -> tuple[Row, int, Line | None] | None:
+        """What line `line` of the page shows: its row, the line within it (-1 in a gap), and how it is drawn."""
+        if not 0 <= line < self.total:
+            return None
+        at, offset = self._index.locate(line)
+        row = self.rows[at]
+        if offset < row.gap:
+            return row, -1, None
+        lines = self.drawn(row)
+        number = min(offset - row.gap, len(lines) - 1)
+        return row, number, lines[number] if lines else None
+
+    def drawn(self, row: Row) -> list[Line]:
+        if row.drawn is None:
+            row.drawn = row.entry.lines(self.width, self.look)
+        self._recent[row.entry.key] = row
+        self._recent.move_to_end(row.entry.key)
+        return row.drawn
+
+    def _draw(self, at: int) -> None:
+        row = self.rows[at]
+        row.measured = True
+        lines = self.drawn(row)
+        self._index.set(at, len(lines) + row.gap if lines else 0)
+
+    def _guess(self, row: Row) -> int:
+        return max(1, row.entry.estimate(self.width)) + row.gap
+
+    def _regap(self, at: int) -> None:
+        """The entry before `at` changed, so the gap above `at` may be another one."""
+        if at >= len(self.rows):
+            return
+        row = self.rows[at]
+        before = row.gap
+        self.rows[at].gap = _gap(self.rows, at)
+        height = self._index[at]
+        self._index.set(at, height + row.gap - before if height else 0)
+
+    def _forget_old(self) -> None:
+        while len(self._recent) > KEPT_DRAWN:
+            _, row = self._recent.popitem(last=False)
+            row.drawn = None
+            row.entry.forget()
+
+
+def _gap(rows: Sequence[Row], at: int) -> int:
+    """Blank lines above a row: none at the top and between two compact entries."""
+    return 0 if at == 0 or (rows[at - 1].entry.compact and rows[at].entry.compact) else 1
