@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cos.agent")
 
+_GRACE_SECONDS = 6.0
+"""How long a tool that stops itself may take to do so."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Context:
@@ -173,7 +176,8 @@ class CallRunner:
         began = time.monotonic()
         try:
             async with asyncio.timeout(tool.timeout_seconds):
-                outcome = await state.cancel.guard(_awaited(tool, call, state, context))
+                grace = _GRACE_SECONDS if tool.stops_itself else 0
+                outcome = await state.cancel.guard(_awaited(tool, call, state, context), grace_seconds=grace)
         except TimeoutError:
             outcome = ToolError(
                 content=f"Stopped: the tool did not end within {tool.timeout_seconds:g} s.",
@@ -267,7 +271,7 @@ def _only_reads(state: TurnState, call: CallState) -> bool:
 def _describe(state: TurnState, call: CallState, tool: Tool | None) -> CallDescription:
     if tool is None or tool.describe is None or call.refusal or schema_errors(tool.schema, call.call.args):
         return CallDescription(title=call.call.name, detail=args_text(call.call.args))
-    return tool.describe(call.call.args, state.turn)
+    return tool.describe(call.call.args, state.turn, state.session.workspace)
 
 
 def _refuse(call: CallState, status: ToolCallStatus, content: str) -> None:

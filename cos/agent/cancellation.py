@@ -45,8 +45,10 @@ class CancelToken:
         if self._event.is_set():
             raise TurnCancelled(self._reason or "")
 
-    async def guard(self, work: Coroutine[Any, Any, T]) -> T:
+    async def guard(self, work: Coroutine[Any, Any, T], *, grace_seconds: float = 0) -> T:
         """Await `work`; when the token is set first, cancel `work`, wait until it has cleaned up, and raise.
+
+        With `grace_seconds` it may first end by itself for that long.
 
         Raises:
             TurnCancelled: the token was set before `work` ended. A result that arrived in the same instant is kept.
@@ -58,6 +60,8 @@ class CancelToken:
         stop = asyncio.ensure_future(self._event.wait())
         try:
             await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done() and grace_seconds:
+                await asyncio.wait({task}, timeout=grace_seconds)
             if task.done():
                 return task.result()
             await _end(task)

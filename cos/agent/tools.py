@@ -99,8 +99,10 @@ class Tool:
     risk: Risk | Callable[[Json], Risk] = "execute"
     parallel: bool = False
     """May run beside other parallel calls of the same step. Only for calls that change nothing."""
-    describe: Callable[[Json, TurnInfo], CallDescription] | None = None
-    """None = the name and the arguments as JSON."""
+    describe: Callable[[Json, TurnInfo, Path], CallDescription] | None = None
+    """Arguments, turn, workspace -> what the call would do. None = the name and the arguments as JSON."""
+    stops_itself: bool = False
+    """On cancel it ends by itself within seconds and returns what it can say; it is not cancelled before that."""
     timeout_seconds: float | None = None
     """Hard limit kept by the loop; None = the tool keeps its own."""
 

@@ -102,9 +102,7 @@ async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
         return _exit_code(await _follow(core, events, accepted.turn_id, wish, output))
 
 
-async def _follow(
-    core: Core, events: Subscription, turn_id: UUID, wish: _Wish, output: AskOutput
-) -> TurnCompleted:
+async def _follow(core: Core, events: Subscription, turn_id: UUID, wish: _Wish, output: AskOutput) -> TurnCompleted:
     answers = TerminalAnswers(core.desk) if wish.can_answer else None
     try:
         async for live in events:

@@ -1,4 +1,4 @@
-"""What `cos ask` prints: the reply on standard output and everything else on standard error, or events as JSON lines."""
+"""What `cos ask` prints: the reply on standard output and all else on standard error, or events as JSON lines."""
 
 from __future__ import annotations
 
@@ -132,9 +132,7 @@ def _line(event: CoreEvent) -> str | None:
         who = f" by {event.answer.answered_by}" if event.answer.answered_by else ""
         return f"{event.name}: {event.answer.decision}{who}"
     if isinstance(event, RetryScheduled):
-        return (
-            f"{event.reason}; attempt {event.attempt + 1} of {event.max_attempts} in {event.delay_seconds:.1f} s"
-        )
+        return f"{event.reason}; attempt {event.attempt + 1} of {event.max_attempts} in {event.delay_seconds:.1f} s"
     return event.text if isinstance(event, Notice) else None
 
 

@@ -18,7 +18,9 @@ def log_to(file: Path) -> None:
     for handler in root.handlers[:]:
         root.removeHandler(handler)
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handler = logging.handlers.RotatingFileHandler(file, maxBytes=1_000_000, backupCount=1, delay=True, encoding="utf-8")
+    handler = logging.handlers.RotatingFileHandler(
+        file, maxBytes=1_000_000, backupCount=1, delay=True, encoding="utf-8"
+    )
     handler.setFormatter(logging.Formatter(_FORMAT))
     root.addHandler(handler)
     root.setLevel(logging.WARNING)

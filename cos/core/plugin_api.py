@@ -15,6 +15,8 @@ from cos.agent.records import Risk
 from cos.agent.tools import CallDescription, Json, Tool, ToolContext, ToolError, ToolOk, ToolOutcome
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cos.agent.hooks import Callback
     from cos.agent.identity import TurnInfo
 
@@ -58,7 +60,7 @@ class PluginContext:
         description: str = "",
         risk: Risk | Callable[[Json], Risk] = "execute",
         parallel: bool = False,
-        describe: Callable[[Json, TurnInfo], CallDescription] | None = None,
+        describe: Callable[[Json, TurnInfo, Path], CallDescription] | None = None,
     ) -> None:
         """Offer a tool as Hermes' plugins do: `handler(args, **kwargs)`, sync or async, returns text or an outcome.
 

@@ -50,7 +50,7 @@ def ctx(tmp_path: Path) -> RecordingContext:
 
 @pytest.fixture
 async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
-    terminal = Terminal(SessionFolders(lambda turn: tmp_path))
+    terminal = Terminal(SessionFolders())
     yield terminal
     assert await terminal.close() == ()
     assert started_here() == []

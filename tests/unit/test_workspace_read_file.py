@@ -6,14 +6,14 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cos.agent.tools import Tool, ToolError, ToolOk
-from cos.plugins.workspace import PluginContext, register
+from cos.agent.tools import ToolError, ToolOk
+from cos.core.plugin_api import PluginContext, Registrations
+from cos.plugins.workspace import register
 from cos.plugins.workspace.folders import SessionFolders
 from cos.plugins.workspace.read_file import FileReader
 from cos.plugins.workspace.terminal import Terminal
@@ -23,7 +23,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0\x01" * 100
 
 
 async def read(workspace: Path, path: str, **args: int) -> dict[str, Any]:
-    reader = FileReader(SessionFolders(lambda turn: workspace))
+    reader = FileReader(SessionFolders())
     outcome = await reader.run({"path": path, **args}, new_turn(), RecordingContext(workspace))
     data: dict[str, Any] = json.loads(outcome.content)
     assert isinstance(outcome, ToolError if "error" in data else ToolOk)
@@ -167,7 +167,7 @@ async def test_path_outside_is_refused(tmp_path: Path, path: str) -> None:
 
 
 async def test_relative_path_starts_where_the_session_works(tmp_path: Path) -> None:
-    folders, turn, ctx = SessionFolders(lambda turn: tmp_path), new_turn(), RecordingContext(tmp_path)
+    folders, turn, ctx = SessionFolders(), new_turn(), RecordingContext(tmp_path)
     (tmp_path / "top.txt").write_text("top")
     await Terminal(folders).run({"command": "mkdir sub; cd sub; echo hi > a.txt"}, turn, ctx)
     reader = FileReader(folders)
@@ -176,31 +176,15 @@ async def test_relative_path_starts_where_the_session_works(tmp_path: Path) -> N
     assert missed["similar_files"][0] == str(tmp_path / "top.txt")
 
 
-class Registration:
-    """Records what a plugin brings."""
-
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        self.config = config
-        self.tools: dict[str, Tool] = {}
-        self.closers: list[Callable[[], Awaitable[None]]] = []
-
-    def add_tool(self, tool: Tool) -> None:
-        self.tools[tool.name] = tool
-
-    def on_close(self, close: Callable[[], Awaitable[None]]) -> None:
-        self.closers.append(close)
-
-
 async def test_register_brings_both_tools_and_a_closer(tmp_path: Path) -> None:
-    ctx = Registration({"workspace": str(tmp_path)})
-    plugin_context: PluginContext = ctx
-    register(plugin_context)
-    assert {name: (tool.risk_of({}), tool.parallel) for name, tool in ctx.tools.items()} == {
+    registrations = Registrations()
+    register(PluginContext("workspace", {}, registrations))
+    assert {tool.name: (tool.risk_of({}), tool.parallel) for tool in registrations.tools} == {
         "read_file": ("read", True), "terminal": ("execute", False),
     }  # fmt: skip
-    describe = ctx.tools["read_file"].describe
+    describe = registrations.tools[0].describe
     assert describe is not None
-    described = describe({"path": "a\nb", "offset": 5, "limit": 10}, new_turn())
+    described = describe({"path": "a\nb", "offset": 5, "limit": 10}, new_turn(), tmp_path)
     assert (described.title, described.cwd) == ("a␊b (lines 5 to 14)", str(tmp_path))
-    for close in ctx.closers:
+    for close in registrations.closers:
         await close()

@@ -32,7 +32,7 @@ def ctx(workspace: Path) -> RecordingContext:
 
 @pytest.fixture
 async def terminal(workspace: Path) -> AsyncIterator[Terminal]:
-    terminal = Terminal(SessionFolders(lambda turn: workspace))
+    terminal = Terminal(SessionFolders())
     yield terminal
     assert await terminal.close() == ()
 
@@ -68,7 +68,7 @@ async def test_folder_is_kept_per_session(terminal: Terminal, ctx: RecordingCont
     assert content(await terminal.run({"command": "cd 'a b' && false"}, mine, ctx))["cwd"] == str(workspace / "a b")
     assert content(await terminal.run({"command": "pwd; exit 1"}, mine, ctx))["output"] == f"{workspace / 'a b'}\n"
     assert content(await terminal.run({"command": "pwd"}, other, ctx))["output"] == f"{workspace}\n"
-    assert terminal.describe({"command": "ls"}, mine).cwd == str(workspace / "a b")
+    assert terminal.describe({"command": "ls"}, mine, workspace).cwd == str(workspace / "a b")
 
 
 @pytest.mark.parametrize("command", ["cd ..", "cd /", "ln -s / out; cd out", "mkdir ../proj-evil; cd ../proj-evil"])
@@ -98,7 +98,7 @@ async def test_workdir_is_for_one_call(terminal: Terminal, ctx: RecordingContext
     turn = new_turn()
     (workspace / "sub").mkdir()
     call = {"command": "pwd", "workdir": "sub"}
-    assert terminal.describe(call, turn).cwd == str(workspace / "sub")
+    assert terminal.describe(call, turn, workspace).cwd == str(workspace / "sub")
     assert content(await terminal.run(call, turn, ctx)) == {
         "output": f"{workspace / 'sub'}\n", "exit_code": 0, "error": None, "cwd": str(workspace),
     }  # fmt: skip
@@ -139,7 +139,7 @@ async def test_command_has_no_terminal_and_no_input(terminal: Terminal, ctx: Rec
 
 async def test_secrets_do_not_reach_the_command(ctx: RecordingContext, workspace: Path) -> None:
     own = {"PATH": os.environ["PATH"], "HOME": "/h", "ANTHROPIC_API_KEY": "sk-1", "PGPASSWORD": "sk-2", "X": "1"}
-    terminal = Terminal(SessionFolders(lambda turn: workspace), lambda: own)
+    terminal = Terminal(SessionFolders(), lambda: own)
     output = content(await terminal.run({"command": "env"}, new_turn(), ctx))["output"]
     assert "HOME=/h" in output
     assert "sk-" not in output
@@ -208,10 +208,10 @@ async def test_time_out_keeps_partial_output_and_says_so(terminal: Terminal, ctx
     assert result["error"].startswith("The command timed out after 0.3 s. It was stopped with everything")
 
 
-def test_description_is_one_line_and_the_whole_command() -> None:
-    terminal = Terminal(SessionFolders(lambda turn: None))
+def test_description_is_one_line_and_the_whole_command(tmp_path: Path) -> None:
+    terminal = Terminal(SessionFolders())
     command = "\ncat <<E\x85F\u2028 > x\nline\nE\n"
-    described = terminal.describe({"command": command}, new_turn())
+    described = terminal.describe({"command": command}, new_turn(), tmp_path)
     assert described.title == "$ cat <<E …"
     assert described.detail == command
-    assert described.cwd is None
+    assert described.cwd == str(tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +12,11 @@ if TYPE_CHECKING:
 
     from cos.agent.identity import TurnInfo
 
-WorkspaceOf = Callable[["TurnInfo"], Path | None]
-
 
 class SessionFolders:
     """The working folder of every session that has run a command."""
 
-    def __init__(self, workspace_of: WorkspaceOf) -> None:
-        self._workspace_of = workspace_of
+    def __init__(self) -> None:
         self._folders: dict[UUID, Path] = {}
 
     def current(self, turn: TurnInfo, workspace: Path) -> tuple[Path, str | None]:
@@ -41,15 +37,12 @@ class SessionFolders:
         self._folders.pop(turn.session_id, None)
         return f"{shown(folder)} is outside the workspace; the working folder is {shown(real_path(workspace))} again."
 
-    def planned(self, turn: TurnInfo, workdir: str | None) -> str | None:
-        """The folder that a call would run in, as far as it is known before the call; None when it is not."""
-        workspace = self._workspace_of(turn)
-        folder = self._folders.get(turn.session_id, workspace)
-        if folder is None:
-            return workdir
+    def planned(self, turn: TurnInfo, workspace: Path, workdir: str | None) -> str:
+        """The folder that a call would run in; `workdir` as it was written when it is refused."""
+        folder, _ = self.current(turn, workspace)
         if workdir is None:
-            return str(real_path(folder))
+            return str(folder)
         try:
-            return str(resolve(workdir, workspace=workspace or folder, folder=folder))
+            return str(resolve(workdir, workspace=workspace, folder=folder))
         except PathRefused:
             return workdir

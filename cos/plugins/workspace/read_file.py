@@ -79,11 +79,11 @@ class FileReader:
             parallel=True, run=self.run, describe=self.describe,
         )  # fmt: skip
 
-    def describe(self, args: Json, turn: TurnInfo) -> CallDescription:
+    def describe(self, args: Json, turn: TurnInfo, workspace: Path) -> CallDescription:
         path = quoted(str(args.get("path", ""))).strip("'")
         first, limit = args.get("offset", 1), args.get("limit", DEFAULT_LIMIT_LINES)
         lines = f" (lines {first} to {first + limit - 1})" if "offset" in args or "limit" in args else ""
-        cwd = self.folders.planned(turn, None)
+        cwd = self.folders.planned(turn, workspace, None)
         return CallDescription(title=path + lines, kind="read", locations=(path,), cwd=cwd)
 
     async def run(self, args: Json, turn: TurnInfo, ctx: ToolContext) -> ToolOutcome:

@@ -76,7 +76,7 @@ class Terminal:
     def tool(self, origin: str) -> Tool:
         return Tool(
             name="terminal", title="Run", description=DESCRIPTION, schema=SCHEMA, origin=origin, risk="execute",
-            run=self.run, describe=self.describe,
+            run=self.run, describe=self.describe, stops_itself=True,
         )  # fmt: skip
 
     @property
@@ -84,9 +84,9 @@ class Terminal:
         """The commands whose background processes still ran when this was last looked at."""
         return tuple(self._left_running)
 
-    def describe(self, args: Json, turn: TurnInfo) -> CallDescription:
+    def describe(self, args: Json, turn: TurnInfo, workspace: Path) -> CallDescription:
         command = str(args.get("command", ""))
-        cwd = self._folders.planned(turn, args.get("workdir"))
+        cwd = self._folders.planned(turn, workspace, args.get("workdir"))
         return CallDescription(title=_title(command), kind="execute", detail=command, cwd=cwd)
 
     async def run(self, args: Json, turn: TurnInfo, ctx: ToolContext) -> ToolOutcome:

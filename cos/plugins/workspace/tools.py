@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from cos.agent.tools import Tool
-from cos.plugins.workspace.folders import SessionFolders, WorkspaceOf
+from cos.plugins.workspace.folders import SessionFolders
 from cos.plugins.workspace.read_file import FileReader
 from cos.plugins.workspace.terminal import Terminal
 
@@ -14,12 +14,10 @@ ORIGIN = "workspace"
 
 
 class WorkspaceTools:
-    """Builds the tools. `workspace_of` says, before a call runs, which workspace its session has."""
+    """Builds the tools. `environment` is what commands inherit, without its secrets."""
 
-    def __init__(
-        self, workspace_of: WorkspaceOf, environment: Callable[[], Mapping[str, str]] = lambda: os.environ
-    ) -> None:
-        self._folders = SessionFolders(workspace_of)
+    def __init__(self, environment: Callable[[], Mapping[str, str]] = lambda: os.environ) -> None:
+        self._folders = SessionFolders()
         self._terminal = Terminal(self._folders, environment)
 
     def tools(self) -> tuple[Tool, ...]:

@@ -1,0 +1,112 @@
+"""One session's conversation as transcript entries, built from stored history and from live events alike.
+
+It lives as long as the app knows the session. While it is on screen every change goes through the view, otherwise into
+the entries themselves, so that switching to a running session shows all of it at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from cos.tui.transcript.calls import ToolCall
+from cos.tui.transcript.entries import AssistantText, Notice, Thinking, TurnHeader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cos.tui.transcript.entries import Entry
+    from cos.tui.transcript.view import Transcript
+
+
+class Conversation:
+    """Entries in order, by key."""
+
+    def __init__(self, session_id: UUID) -> None:
+        self.session_id = session_id
+        self.is_loaded = False
+        """The newest page of stored history is among the entries."""
+        self.oldest_ordinal: int | None = None
+        """Ordinal of the oldest loaded message while there are older ones, else None."""
+        self._entries: dict[str, Entry] = {}
+        self._view: Transcript | None = None
+        self._notices = 0
+
+    @property
+    def entries(self) -> list[Entry]:
+        return list(self._entries.values())
+
+    def show_in(self, view: Transcript) -> None:
+        self._view = view
+        view.set_entries(self.entries)
+
+    def hide(self) -> None:
+        self._view = None
+
+    def load(self, entries: Iterable[Entry], oldest_ordinal: int | None) -> None:
+        """Put stored history before what only live events have brought so far."""
+        stored = {entry.key: entry for entry in entries}
+        self._entries = stored | {key: entry for key, entry in self._entries.items() if key not in stored}
+        self.oldest_ordinal = oldest_ordinal
+        self.is_loaded = True
+        if self._view is not None:
+            self._view.set_entries(self.entries)
+
+    def load_older(self, entries: Iterable[Entry], oldest_ordinal: int | None) -> None:
+        older = [entry for entry in entries if entry.key not in self._entries]
+        self._entries = {entry.key: entry for entry in older} | self._entries
+        self.oldest_ordinal = oldest_ordinal
+        if self._view is not None:
+            self._view.prepend(older)
+
+    def has(self, key: str) -> bool:
+        return key in self._entries
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry; one whose key is there already is left as it is."""
+        if entry.key not in self._entries:
+            self._entries[entry.key] = entry
+            if self._view is not None:
+                self._view.append(entry)
+
+    def change(self, key: str, **changes: object) -> None:
+        if key not in self._entries:
+            return
+        if self._view is not None:
+            self._view.update(key, **changes)
+        else:
+            self._entries[key].change(**changes)
+
+    def remove(self, key: str) -> None:
+        if self._entries.pop(key, None) is not None and self._view is not None:
+            self._view.remove_entry(key)
+
+    def stream(self, entry: AssistantText | Thinking, delta: str) -> None:
+        """More text of the entry with this key; it is added when it is not there."""
+        self.add(entry)
+        known = self._entries[entry.key]
+        if self._view is not None:
+            self._view.append_text(entry.key, delta)
+        elif isinstance(known, AssistantText | Thinking):
+            known.append(delta)
+
+    def output(self, key: str, text: str) -> None:
+        """More live output of a tool call."""
+        known = self._entries.get(key)
+        if not isinstance(known, ToolCall):
+            return
+        if self._view is not None:
+            self._view.append_output(key, text)
+        else:
+            known.append_output(text)
+
+    def notice(self, level: str, text: str, turn_key: str = "") -> None:
+        self._notices += 1
+        known = level if level in {"warning", "error"} else "info"
+        self.add(Notice(key=f"notice:{self._notices}", turn_key=turn_key, text=text, level=known))  # type: ignore[arg-type]
+
+    def header(self, turn_id: UUID, text: str) -> None:
+        """Set the line above a turn."""
+        key = f"turn:{turn_id}"
+        self.add(TurnHeader(key=key, turn_key=key, text=text))
+        self.change(key, text=text)

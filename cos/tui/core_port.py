@@ -1,0 +1,43 @@
+"""What the app uses of the core. The command line hands in an object that fits; the app builds nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from cos.agent.provider import Provider
+    from cos.core.approval_desk import ApprovalDesk
+    from cos.core.dispatcher import Dispatcher
+    from cos.core.live import LiveFeed
+    from cos.core.postgres.sessions import Sessions
+    from cos.core.profiles import Profile
+
+
+class CorePort(Protocol):
+    """The running core."""
+
+    @property
+    def profile(self) -> Profile:
+        """The profile to begin with."""
+        ...
+
+    @property
+    def profiles(self) -> Mapping[str, Profile]: ...
+
+    @property
+    def providers(self) -> Mapping[str, Provider]: ...
+
+    @property
+    def sessions(self) -> Sessions: ...
+
+    @property
+    def desk(self) -> ApprovalDesk: ...
+
+    @property
+    def feed(self) -> LiveFeed: ...
+
+    @property
+    def dispatcher(self) -> Dispatcher: ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,61 @@
+"""How times, amounts and states are worded on screen. Every state has a glyph and a word, never colour alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from cos.agent.events import Usage
+
+STATES: Final = {
+    "running": "●",
+    "waiting for you": "!",
+    "queued": "»",
+    "paused": "‖",
+    "failed": "✗",
+    "cancelled": "⊘",
+    "interrupted": "↯",
+    "idle": "○",
+}
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def duration(span: timedelta) -> str:
+    """`42s`, `5m 23s`, `1h 2m`: floored, never negative."""
+    seconds = max(0, int(span.total_seconds()))
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3600:
+        return f"{seconds // 60}m {seconds % 60}s"
+    return f"{seconds // 3600}h {seconds % 3600 // 60}m"
+
+
+def age(moment: datetime) -> str:
+    """How long ago, in the largest unit: `now`, `5m`, `3h`, `2d`."""
+    seconds = max(0, int((now() - moment).total_seconds()))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return "now"
+
+
+def tokens(count: int | None) -> str:
+    """`950`, `12.3k`, `1.2M`; a count that nobody reported is a question mark, not a zero."""
+    if count is None:
+        return "?"
+    if count < 1000:
+        return str(count)
+    if count < 1_000_000:
+        return f"{count / 1000:.1f}k"
+    return f"{count / 1_000_000:.1f}M"
+
+
+def usage(total: Usage) -> str:
+    """`12.3k in · 450 out tokens`."""
+    if total.prompt_tokens is None and total.output_tokens is None:
+        return "tokens unknown"
+    return f"{tokens(total.prompt_tokens)} in · {tokens(total.output_tokens)} out tokens"
