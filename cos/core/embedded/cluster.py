@@ -17,6 +17,7 @@ from cos.core.embedded.errors import (
     DatabaseStartError,
     DatabaseUnreachableError,
     folder_error,
+    lacks_shared_memory,
     program_failure,
 )
 from cos.core.embedded.locks import FileLock, open_private
@@ -85,7 +86,7 @@ class Cluster:
         output = ""
         for options in initdb_options(self.binaries.major):
             code, output = self._initdb(folder, options)
-            if code != 0 and "shared memory" in output and self.binaries.major >= 16:
+            if code != 0 and lacks_shared_memory(output) and self.binaries.major >= 16:
                 code, output = self._initdb(folder, [*options, "-c", "dynamic_shared_memory_type=mmap"])
             if code == 0:
                 return
