@@ -84,7 +84,8 @@ def test_socket_folder_of_someone_else_is_refused(finished_state: Path, state: P
     sockets = Path(database.attach().host)
     database.leave()
     assert sockets.parent == Path("/tmp")
-    sockets.chmod(0o755)
+    assert not sockets.exists()
+    sockets.mkdir(mode=0o755)
     with pytest.raises(DatabaseFolderError, match=sockets.name):
         database.attach()
     sockets.rmdir()

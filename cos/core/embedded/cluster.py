@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from cos.core.embedded.account import clean_environment
 from cos.core.embedded.connection import ConnectionTarget, accepts_connections, socket_file
 from cos.core.embedded.errors import (
+    DatabaseFolderError,
     DatabaseStartError,
     DatabaseUnreachableError,
     folder_error,
@@ -71,6 +72,11 @@ class Cluster:
             shutil.rmtree(leftover, ignore_errors=True)
         if (self.folders.data / "PG_VERSION").exists():
             return
+        if self.folders.data.exists():
+            raise DatabaseFolderError(
+                f"{self.folders.data} is no whole database: it has no PG_VERSION. Move it away to set up a new one, "
+                "or put your backup there."
+            )
         self.say("Setting up the database, once")
         unfinished = self.folders.version / f"init-{os.getpid()}"
         try:
