@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 from cos.core.embedded.account import clean_environment
 from cos.core.embedded.connection import ConnectionTarget, accepts_connections, socket_file
 from cos.core.embedded.errors import (
+    DatabaseFolderError,
     DatabaseStartError,
     DatabaseUnreachableError,
     folder_error,
+    lacks_shared_memory,
     program_failure,
 )
 from cos.core.embedded.locks import FileLock, open_private
@@ -70,6 +72,11 @@ class Cluster:
             shutil.rmtree(leftover, ignore_errors=True)
         if (self.folders.data / "PG_VERSION").exists():
             return
+        if self.folders.data.exists():
+            raise DatabaseFolderError(
+                f"{self.folders.data} is no whole database: it has no PG_VERSION. Move it away to set up a new one, "
+                "or put your backup there."
+            )
         self.say("Setting up the database, once")
         unfinished = self.folders.version / f"init-{os.getpid()}"
         try:
@@ -85,7 +92,7 @@ class Cluster:
         output = ""
         for options in initdb_options(self.binaries.major):
             code, output = self._initdb(folder, options)
-            if code != 0 and "shared memory" in output and self.binaries.major >= 16:
+            if code != 0 and lacks_shared_memory(output) and self.binaries.major >= 16:
                 code, output = self._initdb(folder, [*options, "-c", "dynamic_shared_memory_type=mmap"])
             if code == 0:
                 return

@@ -13,6 +13,8 @@ PORT = 5432
 """Only names the socket file: the server listens on no network address."""
 USER = "cos"
 DATABASE = "cos"
+STAND_IN_PARENT = Path("/tmp")
+STAND_IN_PREFIX = "cos-pg-"
 LONGEST_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
 
 
@@ -64,7 +66,12 @@ def socket_folder(preferred: Path, state: Path, uid: int) -> Path:
         nameable = not any(mark in path for mark in (b",", b'"', b"@"))
     if nameable and len(path) <= LONGEST_SOCKET_PATH:
         return preferred
-    return Path("/tmp") / f"cos-pg-{uid}-{short_hash(state)}"
+    return STAND_IN_PARENT / f"{STAND_IN_PREFIX}{uid}-{short_hash(state)}"
+
+
+def is_stand_in(folder: Path) -> bool:
+    """Whether `folder` is one that `socket_folder` gives instead of the preferred one."""
+    return folder.parent == STAND_IN_PARENT and folder.name.startswith(STAND_IN_PREFIX)
 
 
 def short_hash(path: Path) -> str:

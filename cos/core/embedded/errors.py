@@ -13,6 +13,7 @@ DatabaseError
 from __future__ import annotations
 
 import errno
+import re
 from typing import TYPE_CHECKING
 
 from cos.agent.errors import CosError
@@ -77,13 +78,20 @@ def no_space(folder: Path) -> DatabaseSpaceError:
 
 def program_failure(program: str, output: str, folder: Path) -> DatabaseError:
     """The error for a failed `initdb` or `postgres`, told from the words it printed (always in English: LC_ALL=C)."""
-    if "No space left on device" in output and "shared memory" not in output:
+    if "No space left on device" in output and not lacks_shared_memory(output):
         return no_space(folder)
     if "could not look up effective user ID" in output:
         return DatabaseAccountError(
             f"PostgreSQL needs a user name and this user id has none in /etc/passwd. Add one, or {OTHER_DATABASE}."
         )
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    grave = [line for line in lines if "FATAL:" in line or "PANIC:" in line or "error:" in line]
-    said = (grave or lines or ["it printed nothing"])[-1]
+    # The first grave message is the cause, those after it are consequences.
+    if grave := re.search(r"(?:FATAL|PANIC|error): +(.+)", output):
+        said = grave[1]
+    else:
+        said = (output.strip().splitlines() or ["it printed nothing"])[-1]
     return DatabaseStartError(f"{program} failed for the database in {folder}: {said}")
+
+
+def lacks_shared_memory(output: str) -> bool:
+    """Whether a program failed because /dev/shm is too small: there is no space there either, but another remedy."""
+    return "could not resize shared memory segment" in output

@@ -6,10 +6,12 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cos.core.embedded.connection import is_stand_in
 from cos.core.embedded.locks import FileLock, is_locked
 
 if TYPE_CHECKING:
@@ -71,14 +73,24 @@ def stop(folders: Folders) -> bool:
     """
     if not is_locked(folders.server_lock):
         return True
+    file = read_postmaster_file(folders.data)
     pid = postmaster_pid(folders.data)
-    if pid is None:
+    if file is None or pid is None:
         return False
     for kind, seconds in ((signal.SIGINT, FAST_STOP_SECONDS), (signal.SIGQUIT, IMMEDIATE_STOP_SECONDS)):
-        _signal(pid, kind)
+        if not _signal(pid, kind):
+            return False
         if _wait_until_free(folders.server_lock, seconds):
+            _remove_socket_folder(file.socket_folder)
             return True
     return False
+
+
+def _remove_socket_folder(folder: Path) -> None:
+    """Leave nothing in /tmp when the socket had to be there."""
+    if is_stand_in(folder):
+        with suppress(OSError):  # it stays when something is in it, which is then not ours
+            folder.rmdir()
 
 
 def _wait_until_free(path: Path, seconds: float) -> bool:
@@ -125,8 +137,12 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def _signal(pid: int, kind: signal.Signals) -> None:
+def _signal(pid: int, kind: signal.Signals) -> bool:
+    """False when this root lacks CAP_KILL: then the server stays, as it does after a kill -9 of cos."""
     try:
         os.kill(pid, kind)
     except ProcessLookupError:
-        return
+        return True
+    except PermissionError:
+        return False
+    return True

@@ -86,6 +86,7 @@ class EmbeddedPostgres:
             DatabaseError: the database cannot be used; its subclasses say why.
         """
         with self._mutex:
+            self._process = os.getpid()
             binaries = find_binaries(self._bin_dir)
             account = choose_account(self._state, self._run_as)
             make_state(self._state, account)
@@ -139,7 +140,6 @@ class EmbeddedPostgres:
 
     def _become_user(self, folders: Folders) -> bool:
         """Hold users.lock as one of its users; returns whether there is no other."""
-        self._process = os.getpid()
         self._folders = folders
         if self._users is None:
             self._users = FileLock(folders.users_lock)
