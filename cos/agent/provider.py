@@ -160,8 +160,10 @@ class ModelStream(Protocol):
 class Provider(Protocol):
     """Serves one kind of API. Retries nothing: the loop does, where it can be seen."""
 
-    name: str
-    """As configured: `anthropic`, `mock`."""
+    @property
+    def name(self) -> str:
+        """As configured: `anthropic`, `mock`."""
+        ...
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[ModelStream]:
         """Open a model call. Leaving the context closes the connection at once, also on cancellation.
@@ -173,6 +175,10 @@ class Provider(Protocol):
 
     def context_window(self, model: str) -> int | None:
         """Tokens that `model` takes, or None when unknown."""
+        ...
+
+    async def prepare(self) -> None:
+        """Do what the first call would have to wait for, such as importing an SDK."""
         ...
 
     async def close(self) -> None:

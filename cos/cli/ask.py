@@ -15,10 +15,10 @@ from cos.agent.events import TurnCompleted
 from cos.agent.records import TurnStatus
 from cos.agent.tags import merge_tags
 from cos.cli.ask_output import AskOutput, JsonOutput, TextOutput
-from cos.cli.choose_session import chosen_session
 from cos.cli.compose import Core, StartRequest, open_core
 from cos.cli.logs import log_to
 from cos.cli.terminal_answers import TerminalAnswers
+from cos.core.choose_session import chosen_session
 from cos.core.effective import Flags
 from cos.core.inbound import Inbound
 from cos.core.live import Resync

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def event_object(seq: int, event: CoreEvent) -> dict[str, Any]:
-    """`event` as one JSON object: `type`, `session_id`, `turn_id` (null outside a turn), `seq`, `at`, then its own keys."""
+    """`event` as one JSON object: `type`, `session_id`, `turn_id` (null outside a turn), `seq`, `at`, its own keys."""
     fields = {field.name: _plain(getattr(event, field.name)) for field in dataclasses.fields(event)}
     turn = getattr(event, "turn", None)
     fields.pop("turn", None)

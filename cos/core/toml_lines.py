@@ -5,6 +5,7 @@ It reads only texts that tomllib has accepted, so it need not find mistakes, onl
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tomllib
 
@@ -22,12 +23,20 @@ _STRING = re.compile(
     r"|'[^']*'",
     re.DOTALL,
 )
-_SCALAR = re.compile(r"[^,\]}#\n]*")
+_SCALAR = re.compile(r"[^,\]}#\n]+")
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
     """The first line (from 1) of every key, table, list item and array-table item of a valid TOML text."""
-    return _Scanner(text).scan()
+    scanner = _Scanner(text)
+    # A later TOML may hold what this scanner does not know: an error without its line is better than none.
+    with contextlib.suppress(_Lost, IndexError, RecursionError):
+        scanner.scan()
+    return scanner.lines
+
+
+class _Lost(Exception):
+    """The text is not what the scanner expects."""
 
 
 class _Scanner:
@@ -37,7 +46,7 @@ class _Scanner:
         self.lines: dict[KeyPath, int] = {}
         self.array_sizes: dict[KeyPath, int] = {}
 
-    def scan(self) -> dict[KeyPath, int]:
+    def scan(self) -> None:
         table: KeyPath = ()
         self.skip(_BLANK)
         while self.at < len(self.text):
@@ -46,7 +55,6 @@ class _Scanner:
             else:
                 self.pair(table)
             self.skip(_BLANK)
-        return self.lines
 
     def header(self) -> KeyPath:
         start, is_array = self.at, self.text.startswith("[[", self.at)
@@ -135,7 +143,8 @@ class _Scanner:
 
     def skip(self, pattern: re.Pattern[str]) -> str:
         found = pattern.match(self.text, self.at)
-        assert found is not None, f"{pattern.pattern} does not match at {self.at}: the text is not TOML"
+        if found is None:
+            raise _Lost
         self.at = found.end()
         return found.group()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from cos.agent.text import visible
+
 if TYPE_CHECKING:
     from cos.agent.events import Usage
 
@@ -59,3 +61,8 @@ def usage(total: Usage) -> str:
     if total.prompt_tokens is None and total.output_tokens is None:
         return "tokens unknown"
     return f"{tokens(total.prompt_tokens)} in · {tokens(total.output_tokens)} out tokens"
+
+
+def one_line(text: str) -> str:
+    """Text of any origin as one line that a terminal may receive."""
+    return " ".join(visible(text).split())

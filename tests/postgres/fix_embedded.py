@@ -17,7 +17,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from cos.core.embedded.folders import Folders, existing_majors
+from cos.core.embedded.folders import Folders
 from cos.core.embedded.postmaster import stop
 from cos.core.embedded.server import EmbeddedPostgres
 from tests.fix_database import shared_folder
@@ -115,9 +115,8 @@ def state() -> Iterator[Path]:
     """A state folder that does not exist yet; what runs in it after the test is stopped."""
     folder = shared_folder()
     yield folder / "pg"
-    for found in (folder / "pg", *folder.glob("*/pg"), *folder.glob("*/*/pg")):
-        for major in existing_majors(found):
-            stop(Folders(found, major))
+    for file in folder.glob("**/data/PG_VERSION"):
+        stop(Folders(file.parents[2], int(file.parents[1].name)))
     shutil.rmtree(folder)
 
 

@@ -120,6 +120,11 @@ def test_scanner_agrees_with_tomllib_on_generated_texts(parts: list[tuple[str, s
     assert set(key_lines(text)) == paths_of(data)
 
 
+@pytest.mark.parametrize("text", ["a = 1\nb = }", "a = 1\n[b", "a = 1\nb", "a = 1\nb = [1, #", "a = 1\n]"])
+def test_scanner_keeps_what_it_found_when_it_is_lost(text: str) -> None:
+    assert key_lines(text)[("a",)] == 1
+
+
 def error_of(file: Path, data: bytes) -> ConfigError:
     file.write_bytes(data)
     with pytest.raises(ConfigError) as caught:

@@ -1,0 +1,246 @@
+"""`cos chat`: paints first, takes typing at once, and starts the core behind the first picture."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on, work
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.worker import Worker, WorkerState
+
+from cos.agent.errors import CosError
+from cos.tui.screens.help import Help
+from cos.tui.screens.main import MainScreen
+from cos.tui.screens.whole_text import WholeText
+from cos.tui.transcript.paged import PagedView
+from cos.tui.widgets.approvals_pane import ApprovalsPane
+from cos.tui.widgets.composer import Composer
+from cos.tui.widgets.sessions_pane import SessionsPane
+from cos.tui.widgets.status_line import Status
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from cos.tui.core_port import CorePort
+    from cos.tui.session_control import SessionControl
+
+log = logging.getLogger("cos.tui")
+
+QUIT_SECONDS = 2.0
+
+OpenCore = Callable[[Callable[[str], None]], Awaitable["CorePort"]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """How the app begins."""
+
+    open_core: OpenCore
+    """Starts the core; its argument takes progress lines from any thread."""
+    session: str | None = None
+    """The first characters of a session's id."""
+    resume: bool = False
+    """Open the newest session."""
+    profile: str | None = None
+
+
+class CosApp(App[None]):
+    """Owns the screens, the keys that work everywhere, and the workers."""
+
+    TITLE = "cos"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f1", "help", "Help"),
+        Binding("ctrl+n", "new_session", "New"),
+        Binding("f6", "next_profile", "Profile"),
+        Binding("ctrl+c", "clear_or_quit", "Quit", priority=True, show=False),
+        Binding("ctrl+q", "quit", show=False),
+    ]
+
+    def __init__(self, opening: Opening) -> None:
+        super().__init__()
+        self._opening = opening
+        self._core: CorePort | None = None
+        self._control: SessionControl | None = None
+        self._unsent: list[str] = []
+        self._quit_pressed = 0.0
+        self._is_leaving = False
+        self.failure: str | None = None
+        """Why the app could not go on; for the terminal after it has closed."""
+        self.farewell: str | None = None
+        """How to come back to the session that was open."""
+
+    def get_default_screen(self) -> MainScreen:
+        return MainScreen()
+
+    @property
+    def main(self) -> MainScreen:
+        screen = self.screen_stack[0]
+        assert isinstance(screen, MainScreen)
+        return screen
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._leave_now)
+        self.call_after_refresh(self._open)
+
+    @work(group="core", exit_on_error=False)
+    async def _open(self) -> None:
+        """Start the core and show what it holds."""
+        loop = asyncio.get_running_loop()
+
+        def say(line: str) -> None:
+            loop.call_soon_threadsafe(self._progress, line)
+
+        core = await self._opening.open_core(say)
+        if self._is_leaving:
+            await core.close()
+            return
+        self._core = core
+        module: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.session_control")
+        control: SessionControl = module.SessionControl(core, self.main)
+        self._pump(core, control)
+        await control.begin(await self._first_session(core))
+        self._control = control
+        self.set_interval(1.0, control.tick)
+        for text in self._unsent:
+            await self._send(text)
+        self._unsent.clear()
+        await core.providers[control.profile_id].prepare()
+
+    async def _first_session(self, core: CorePort) -> UUID | None:
+        choose: Any = await asyncio.to_thread(importlib.import_module, "cos.core.choose_session")
+        chosen: UUID | None = await choose.chosen_session(
+            core.sessions, self._opening.session, resume=self._opening.resume, profile_id=core.profile.id
+        )
+        return chosen
+
+    @work(group="feed", exit_on_error=False)
+    async def _pump(self, core: CorePort, control: SessionControl) -> None:
+        """Everything that happens, until the app ends."""
+        with core.feed.subscribe() as events:
+            async for live in events:
+                await control.take(live)
+
+    @on(Worker.StateChanged)
+    def _worker_failed(self, event: Worker.StateChanged) -> None:
+        if event.state is not WorkerState.ERROR or event.worker.group not in {"core", "feed", "send"}:
+            return
+        error = event.worker.error
+        if isinstance(error, CosError) and self._control is not None:
+            self.notify(str(error), severity="error", markup=False)
+            return
+        log.error("worker %s failed", event.worker.name, exc_info=error)
+        self.failure = str(error) if isinstance(error, CosError) else f"internal error: {error!r}; see the log"
+        self._leave_now()
+
+    def _progress(self, line: str) -> None:
+        self.main.status_line.status = Status(note=line)
+
+    @on(Composer.Submitted)
+    def _submitted(self, event: Composer.Submitted) -> None:
+        if self._control is None:
+            self._unsent.append(event.text)
+            self.notify("It is sent as soon as the database is there.", markup=False)
+        else:
+            self._send_soon(event.text)
+
+    @work(group="send", exit_on_error=False)
+    async def _send_soon(self, text: str) -> None:
+        await self._send(text)
+
+    async def _send(self, text: str) -> None:
+        assert self._control is not None
+        try:
+            await self._control.send(text)
+        except CosError as error:
+            self.main.composer.put_back(text)
+            self.notify(str(error), severity="error", markup=False)
+
+    @on(SessionsPane.Chosen)
+    @work(group="open", exclusive=True, exit_on_error=False)
+    async def _chosen(self, event: SessionsPane.Chosen) -> None:
+        if self._control is not None:
+            self.main.close_panes()
+            await self._control.open(event.session_id)
+
+    @on(PagedView.NeedOlder)
+    @work(group="older", exclusive=True, exit_on_error=False)
+    async def _need_older(self) -> None:
+        if self._control is not None:
+            await self._control.load_older()
+
+    @on(ApprovalsPane.Decided)
+    @work(group="send", exit_on_error=False)
+    async def _decided(self, event: ApprovalsPane.Decided) -> None:
+        if self._control is not None:
+            await self._control.decide(event.approval_id, event.decision)
+
+    @on(ApprovalsPane.ViewWanted)
+    @work(group="view", exclusive=True, exit_on_error=False)
+    async def _view_wanted(self, event: ApprovalsPane.ViewWanted) -> None:
+        if await self.push_screen_wait(WholeText(event.card)):
+            self.main.approvals.mark_seen(event.card.id)
+
+    def on_app_focus(self) -> None:
+        self.main.approvals.disarm()
+
+    def action_help(self) -> None:
+        self.push_screen(Help())
+
+    def action_new_session(self) -> None:
+        if self._control is not None:
+            self._control.new()
+            self.main.close_panes()
+
+    def action_next_profile(self) -> None:
+        if self._control is not None:
+            self._control.next_profile()
+            self.main.close_panes()
+
+    def action_interrupt(self) -> None:
+        """Stop the open session's turn, and no other."""
+        if self._control is not None and self._control.interrupt():
+            self.main.status_line.status = Status(note="stopping …")
+
+    def action_clear_or_quit(self) -> None:
+        composer = self.main.composer
+        selected = self.screen.get_selected_text() or composer.selected_text
+        if selected:
+            self.copy_to_clipboard(selected)
+        elif composer.text:
+            composer.clear()
+        elif time.monotonic() - self._quit_pressed < QUIT_SECONDS:
+            self._leave_now()
+        else:
+            self._quit_pressed = time.monotonic()
+            self.notify("Ctrl+C once more quits.", timeout=QUIT_SECONDS, markup=False)
+
+    async def action_quit(self) -> None:
+        self._leave_now()
+
+    def _leave_now(self) -> None:
+        if not self._is_leaving:
+            self._is_leaving = True
+            self._leave()
+
+    @work(group="leave", exit_on_error=False)
+    async def _leave(self) -> None:
+        """End the turns, close the database, then the screen."""
+        self.main.status_line.status = Status(note="ending …")
+        if self._control is not None and self._control.current is not None and self.failure is None:
+            self.farewell = f"Go on with: cos chat --session {self._control.current}"
+        try:
+            if self._core is not None:
+                await self._core.close()
+        finally:
+            self.exit()

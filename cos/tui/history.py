@@ -1,0 +1,163 @@
+"""Stored history as transcript entries."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
+from cos.agent.records import ToolCallStatus, TurnStatus
+from cos.tui import wording
+from cos.tui.transcript.calls import CallState, ToolCall
+from cos.tui.transcript.entries import AssistantText, Entry, Notice, Thinking, TurnHeader
+from cos.tui.transcript.entries import UserMessage as UserEntry
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from cos.agent.records import ToolCallRecord
+    from cos.core.sessions import MessageRow, Transcript, TurnRow
+
+_STATES: dict[ToolCallStatus, CallState] = {
+    ToolCallStatus.PROPOSED: "proposed",
+    ToolCallStatus.WAITING: "waiting",
+    ToolCallStatus.RUNNING: "running",
+    ToolCallStatus.OK: "ok",
+    ToolCallStatus.ERROR: "failed",
+    ToolCallStatus.DENIED: "denied",
+    ToolCallStatus.EXPIRED: "expired",
+    ToolCallStatus.CANCELLED: "cancelled",
+    ToolCallStatus.TIMED_OUT: "timed out",
+    ToolCallStatus.UNKNOWN: "unknown",
+}
+
+
+def entries_of(transcript: Transcript) -> list[Entry]:
+    """One page of history, turn by turn."""
+    entries: list[Entry] = []
+    turn_id: UUID | None = None
+    for row in transcript.messages:
+        if row.turn_id != turn_id:
+            if turn_id is not None:
+                entries.extend(ending(transcript.turns[turn_id]))
+            turn_id = row.turn_id
+            key = f"turn:{turn_id}"
+            entries.append(TurnHeader(key=key, turn_key=key, text=header(transcript.turns[turn_id])))
+        entries.extend(message_entries(row, transcript.calls))
+    if turn_id is not None:
+        entries.extend(ending(transcript.turns[turn_id]))
+    return entries
+
+
+def header(turn: TurnRow) -> str:
+    """The line above a turn: when, how long, how it ended, what it used."""
+    began = turn.started_at.astimezone().strftime("%Y-%m-%d %H:%M")
+    if turn.completed_at is None:
+        return f"{began} · running for {wording.duration(wording.now() - turn.started_at)}"
+    pieces = [began, wording.duration(turn.completed_at - turn.started_at)]
+    if turn.status is not TurnStatus.COMPLETED:
+        pieces.append(turn.status.value)
+    if turn.usage is not None:
+        pieces.append(wording.usage(turn.usage))
+    return " · ".join(pieces)
+
+
+def ending(turn: TurnRow) -> list[Entry]:
+    """What is to be said after a turn that did not simply end."""
+    key = f"turn:{turn.id}"
+    if turn.status is TurnStatus.INTERRUPTED:
+        text = turn.error or "interrupted: the program ended while this turn ran"
+        return [Notice(key=f"end:{turn.id}", turn_key=key, level="warning", text=text)]
+    if turn.error:
+        return [Notice(key=f"end:{turn.id}", turn_key=key, level="error", text=turn.error)]
+    return []
+
+
+def message_entries(row: MessageRow, calls: dict[str, ToolCallRecord]) -> list[Entry]:
+    """A message's entries: what was thought, what was said, what was called. Results stand with their calls."""
+    turn_key, message = f"turn:{row.turn_id}", row.message
+    if isinstance(message, UserMessage):
+        if message.origin == "loop":
+            return [Notice(key=f"msg:{row.id}", turn_key=turn_key, text=f"cos to the model: {message.text}")]
+        return [UserEntry(key=f"msg:{row.id}", turn_key=turn_key, text=message.text)]
+    if isinstance(message, ToolResultMessage):
+        return []
+    return assistant_entries(row.id, turn_key, message, calls, active=row.active)
+
+
+def assistant_entries(
+    message_id: UUID,
+    turn_key: str,
+    message: AssistantMessage,
+    calls: dict[str, ToolCallRecord],
+    *,
+    active: bool,
+) -> list[Entry]:
+    """As `message_entries`, for a reply of the model."""
+    found: list[Entry] = []
+    thought = thinking_of(message)
+    if thought:
+        found.append(Thinking(key=f"think:{message_id}", turn_key=turn_key, text=thought))
+    if message.text:
+        found.append(AssistantText(key=f"msg:{message_id}", turn_key=turn_key, text=message.text))
+    if message.partial or not active:
+        found.append(Notice(key=f"cut:{message_id}", turn_key=turn_key, level="warning", text=cut_text(active=active)))
+    for call in message.tool_calls:
+        entry = ToolCall(key=f"call:{call.id}", turn_key=turn_key, name=call.name, detail=args_text(call.args))
+        if call.id in calls:
+            entry.change(**call_changes(calls[call.id]))
+        found.append(entry)
+    return found
+
+
+def cut_text(*, active: bool) -> str:
+    """What stands under an incomplete reply."""
+    return "incomplete" if active else "incomplete; the connection broke and the model began again"
+
+
+def thinking_of(message: AssistantMessage) -> str:
+    """The readable thinking of a reply, empty when there is none."""
+    pieces = [str(block.get("thinking", "")) for block in message.blocks if block.get("type") == "thinking"]
+    return "\n\n".join(piece for piece in pieces if piece)
+
+
+def args_text(args: dict[str, object]) -> str:
+    """The arguments as a person reads them: a command as it is, everything else as JSON."""
+    command = args.get("command")
+    if isinstance(command, str):
+        others = {key: value for key, value in args.items() if key != "command"}
+        return command + (f"\n{json.dumps(others, ensure_ascii=False)}" if others else "")
+    return json.dumps(args, ensure_ascii=False, indent=2) if args else ""
+
+
+def call_changes(record: ToolCallRecord) -> dict[str, object]:
+    """What a record says about its row."""
+    seconds = None if record.duration_ms is None else record.duration_ms / 1000
+    return {
+        "state": _STATES[record.status],
+        "duration_seconds": seconds,
+        "detail": args_text(record.args),
+        "result": record.result or "",
+        "note": _note(record),
+    }
+
+
+def _note(record: ToolCallRecord) -> str:
+    answer = record.approval
+    if record.status is ToolCallStatus.DENIED and answer is not None:
+        who = f"by {answer.answered_by}" if answer.answered_by else ""
+        return " ".join(piece for piece in ("refused", who, f"- {answer.reason}" if answer.reason else "") if piece)
+    exit_code = _exit_code(record)
+    return f"exit {exit_code}" if exit_code else ""
+
+
+def _exit_code(record: ToolCallRecord) -> int:
+    """The exit code in a terminal's result; 0 when there is none."""
+    if record.name != "terminal" or not record.result:
+        return 0
+    try:
+        data = json.loads(record.result)
+    except ValueError:
+        return 0
+    code = data.get("exit_code") if isinstance(data, dict) else None
+    return code if isinstance(code, int) else 0

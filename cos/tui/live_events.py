@@ -1,0 +1,113 @@
+"""Live events into conversations: one small function per kind of event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cos.agent import events
+from cos.agent.messages import AssistantMessage, UserMessage
+from cos.agent.records import TurnStatus
+from cos.tui import wording
+from cos.tui.history import args_text, assistant_entries, call_changes
+from cos.tui.transcript.calls import ToolCall
+from cos.tui.transcript.entries import AssistantText, Thinking
+from cos.tui.transcript.entries import UserMessage as UserEntry
+
+if TYPE_CHECKING:
+    from cos.agent.events import AgentEvent
+    from cos.tui.conversation import Conversation
+
+
+def apply_event(conversation: Conversation, event: AgentEvent) -> None:
+    """Show what happened. Events that only other panes draw are passed over."""
+    match event:
+        case events.MessageDelta() | events.ThinkingDelta():
+            _delta(conversation, event)
+        case events.MessageAdded():
+            _message(conversation, event)
+        case events.ToolProposed() | events.ToolStarted() | events.ToolFinished():
+            _tool(conversation, event)
+        case events.ToolOutput():
+            conversation.output(f"call:{event.call_id}", event.text)
+        case events.ToolProgress():
+            conversation.change(f"call:{event.call_id}", note=event.text)
+        case events.ApprovalRequested():
+            conversation.change(f"call:{event.call_id}", state="waiting", detail=event.detail, title=event.title)
+        case events.RetryScheduled() | events.Notice():
+            _notice(conversation, event)
+        case events.TurnStarted() | events.TurnCompleted():
+            _frame(conversation, event)
+        case _:
+            pass
+
+
+def retry_text(event: events.RetryScheduled) -> str:
+    """Why and when a model call is tried again."""
+    return (
+        f"{event.reason}. Trying again in {event.delay_seconds:.0f} s "
+        f"(attempt {event.attempt + 1} of {event.max_attempts}); Esc stops it"
+    )
+
+
+def _turn_key(event: AgentEvent) -> str:
+    return f"turn:{event.turn.turn_id}"
+
+
+def _delta(conversation: Conversation, event: events.MessageDelta | events.ThinkingDelta) -> None:
+    turn_key = _turn_key(event)
+    if isinstance(event, events.ThinkingDelta):
+        conversation.stream(Thinking(key=f"think:{event.message_id}", turn_key=turn_key), event.text)
+    else:
+        conversation.change(f"think:{event.message_id}", streaming=False)
+        conversation.stream(AssistantText(key=f"msg:{event.message_id}", turn_key=turn_key), event.text)
+
+
+def _message(conversation: Conversation, event: events.MessageAdded) -> None:
+    turn_key, message = _turn_key(event), event.message
+    if isinstance(message, UserMessage):
+        if message.origin == "loop":
+            conversation.notice("info", f"cos to the model: {message.text}", turn_key)
+        else:
+            conversation.remove(f"sent:{event.turn.session_id}")
+            conversation.add(UserEntry(key=f"msg:{event.message_id}", turn_key=turn_key, text=message.text))
+    elif isinstance(message, AssistantMessage):
+        conversation.change(f"think:{event.message_id}", streaming=False)
+        conversation.change(f"msg:{event.message_id}", text=message.text or "", streaming=False)
+        for entry in assistant_entries(event.message_id, turn_key, message, {}, active=event.active):
+            conversation.add(entry)
+
+
+def _tool(conversation: Conversation, event: events.ToolProposed | events.ToolStarted | events.ToolFinished) -> None:
+    key = f"call:{event.call_id}"
+    if isinstance(event, events.ToolProposed):
+        detail = args_text(event.args)
+        conversation.add(ToolCall(key=key, turn_key=_turn_key(event), name=event.name, detail=detail))
+        conversation.change(key, title=event.title)
+    elif isinstance(event, events.ToolStarted):
+        conversation.change(key, state="running")
+    else:
+        conversation.change(key, **call_changes(event.record))
+
+
+def _notice(conversation: Conversation, event: events.RetryScheduled | events.Notice) -> None:
+    if isinstance(event, events.RetryScheduled):
+        conversation.notice("warning", retry_text(event), _turn_key(event))
+    else:
+        conversation.notice(event.level, event.text, _turn_key(event))
+
+
+def _frame(conversation: Conversation, event: events.TurnStarted | events.TurnCompleted) -> None:
+    """The line above a turn, and after a turn that did not simply end, why."""
+    began = event.started_at.astimezone().strftime("%Y-%m-%d %H:%M")
+    if isinstance(event, events.TurnStarted):
+        conversation.header(event.turn.turn_id, f"{began} · running for 0s")
+        return
+    pieces = [began, wording.duration(event.completed_at - event.started_at)]
+    if event.status is not TurnStatus.COMPLETED:
+        pieces.append(event.status.value)
+    pieces.append(wording.usage(event.usage))
+    conversation.header(event.turn.turn_id, " · ".join(pieces))
+    if event.error:
+        conversation.notice("error", event.error, _turn_key(event))
+    elif event.status is TurnStatus.CANCELLED:
+        conversation.notice("info", "stopped", _turn_key(event))

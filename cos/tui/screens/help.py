@@ -1,0 +1,56 @@
+"""Every key, on one screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Static
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+KEYS: Final = """\
+Everywhere
+  F1            this help
+  F2            sessions: arrows choose, Enter opens
+  F3            conversation: arrows move, Space folds, End follows again
+  F4            approvals: only there do letters decide
+  F6            the profile of the next new session
+  Ctrl+N        a new session
+  Ctrl+P        all commands
+  Esc           closes what lies on top; in the composer it stops the running turn
+  Ctrl+C        copies a selection, else clears the composer; pressed twice it quits
+
+Composer
+  Enter         sends; while a turn runs, the message waits in the queue
+  Ctrl+J        new line (also Shift+Enter and Alt+Enter where the terminal tells them apart)
+  Up, Down      earlier messages, at the first and the last line
+
+Approvals (F4)
+  y             allow this call, once
+  n             deny it
+  v             the whole text on the full screen
+  left, right   the request before or after
+
+A request takes no answer until it has been on screen for a moment with a quiet keyboard, and until its end has been
+in view. Enter never answers one.
+"""
+
+
+class Help(ModalScreen[None]):
+    """The keys."""
+
+    DEFAULT_CSS = """
+    Help { background: $background; }
+    Help > VerticalScroll { height: 1fr; padding: 1 2; }
+    Help > VerticalScroll > Static { height: auto; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,q", "dismiss", "Close", key_display="Esc")]
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            yield Static(KEYS, markup=False)
+        yield Footer(show_command_palette=False)
