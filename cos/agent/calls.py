@@ -8,30 +8,36 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import logging
+import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cos.agent.approver import ApprovalRequest, Approver
 from cos.agent.arguments import schema_errors
+from cos.agent.cancellation import is_being_cancelled, uninterrupted
 from cos.agent.errors import TurnCancelled
 from cos.agent.events import MessageAdded, ToolFinished, ToolOutput, ToolProgress, ToolProposed, ToolStarted
 from cos.agent.hook_rules import first_string, judge_call
 from cos.agent.ids import new_id
-from cos.agent.messages import ToolResultMessage, stored_form
+from cos.agent.messages import ToolResultMessage, json_text, stored_form
 from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus
 from cos.agent.replies import args_text
-from cos.agent.results import clipped, error_type, refused_text, unknown_tool_text
+from cos.agent.results import NO_OUTPUT, clipped, error_type, refused_text, unknown_tool_text
 from cos.agent.text import storable
 from cos.agent.tools import CallDescription, Tool, ToolError, ToolOk
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cos.agent.cancellation import CancelToken
     from cos.agent.hooks import HookBus
     from cos.agent.journal import Journal
+    from cos.agent.messages import Message
+    from cos.agent.records import Risk
     from cos.agent.turn_state import CallState, TurnState
 
 log = logging.getLogger("cos.agent")
@@ -48,6 +54,8 @@ class _Context:
     cancel: CancelToken
     state: TurnState
     call: CallState
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    thread: int = field(default_factory=threading.get_ident)
 
     def emit(self, text: str) -> None:
         self._publish(ToolOutput, text)
@@ -56,8 +64,17 @@ class _Context:
         self._publish(ToolProgress, text)
 
     def _publish(self, kind: type[ToolOutput] | type[ToolProgress], text: str) -> None:
-        call = self.call.call
-        self.state.publish(kind(turn=self.state.turn, call_id=call.id, name=call.name, text=text))
+        """Sync tools call from threads, and a stopped one may go on calling: nobody listens to it any more."""
+
+        def publish() -> None:
+            if self.call.status is ToolCallStatus.RUNNING:
+                call = self.call.call
+                self.state.publish(kind(turn=self.state.turn, call_id=call.id, name=call.name, text=text))
+
+        if threading.get_ident() == self.thread:
+            publish()
+        elif not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(publish)
 
 
 class CallRunner:
@@ -78,9 +95,7 @@ class CallRunner:
         try:
             position = 0
             while position < len(state.calls):
-                batch = _batch(state, position)
-                for index in range(position, position + len(batch)):
-                    await preparations[index]
+                batch = await _next_batch(state, preparations, position)
                 ends = await asyncio.gather(*(self._execute(state, call) for call in batch), return_exceptions=True)
                 for end in ends:
                     if end is not None:
@@ -124,12 +139,12 @@ class CallRunner:
             return
         args = copy.deepcopy(call.call.args)
         verdict = await judge_call(self._hooks, **self._call_arguments(state, call, args))
-        call.call = call.call.model_copy(update={"args": args})
-        call.risk = tool.risk_of(args)
+        call.call = call.call.model_copy(update={"args": json.loads(json_text(args))})
+        call.risk = _risk(tool, call.call.args)
         if verdict.blocked_by is not None:
             _refuse(call, ToolCallStatus.DENIED, f"Not run: {verdict.message}")
             return
-        faults = schema_errors(tool.schema, args)
+        faults = schema_errors(tool.schema, call.call.args)
         if faults:
             _refuse(call, ToolCallStatus.ERROR, faults)
         elif verdict.reasons:
@@ -169,8 +184,9 @@ class CallRunner:
     async def _run(self, state: TurnState, call: CallState) -> None:
         tool = state.session.tools.get(call.call.name)
         assert tool is not None
-        call.started, call.status = True, ToolCallStatus.RUNNING
+        call.status = ToolCallStatus.RUNNING
         await self._record(state, call)
+        call.started = True
         state.publish(ToolStarted(turn=state.turn, call_id=call.call.id, name=call.call.name))
         context = _Context(state.session.workspace, state.cancel, state, call)
         began = time.monotonic()
@@ -183,20 +199,22 @@ class CallRunner:
                 content=f"Stopped: the tool did not end within {tool.timeout_seconds:g} s.",
                 status=ToolCallStatus.TIMED_OUT,
             )
-        except (TurnCancelled, asyncio.CancelledError):
+        except (TurnCancelled, asyncio.CancelledError) as error:
             call.duration_ms = round((time.monotonic() - began) * 1000)
-            raise
+            if isinstance(error, TurnCancelled) or is_being_cancelled():
+                raise
+            outcome = _crashed(tool, error)
         except Exception as error:
-            log.exception("tool %s of %s failed", tool.name, tool.origin)
-            outcome = ToolError(content=f"The tool {tool.name} failed: {type(error).__name__}: {error}")
+            outcome = _crashed(tool, error)
         call.duration_ms = round((time.monotonic() - began) * 1000)
         call.status = ToolCallStatus.OK if isinstance(outcome, ToolOk) else outcome.status
         call.content = outcome.content
+        call.parts = outcome.parts if isinstance(outcome, ToolOk) else ()
 
     async def _finalize(self, state: TurnState, call: CallState) -> None:
         """Fire the hooks over the result, cut it to size, and put it into the journal."""
         call.content = clipped(storable(call.content))
-        arguments = self._call_arguments(state, call, call.call.args) | {
+        arguments = self._call_arguments(state, call, copy.deepcopy(call.call.args)) | {
             "result": call.content, "duration_ms": call.duration_ms or 0, "status": _hook_status(call.status),
             "error_type": error_type(call.status),
             "error_message": None if call.status is ToolCallStatus.OK else call.content,
@@ -214,15 +232,22 @@ class CallRunner:
     async def _append(self, state: TurnState, call: CallState) -> None:
         if call.appended:
             return
-        message = ToolResultMessage(
-            call_id=call.call.id,
-            content=call.content or "(no output)",
-            is_error=call.status is not ToolCallStatus.OK,
+        message = stored_form(
+            ToolResultMessage(
+                call_id=call.call.id,
+                content=call.content or NO_OUTPUT,
+                is_error=call.status is not ToolCallStatus.OK,
+                parts=list(call.parts),
+            )
         )
+        await uninterrupted(self._store(state, call, message))
+
+    async def _store(self, state: TurnState, call: CallState, message: Message) -> None:
+        """Cut short, it would leave a stored result that is stored again when the turn is closed."""
         message_id = new_id()
         await self._journal.append_message(state.turn, message, message_id=message_id)
         call.appended = True
-        state.history.append(stored_form(message))
+        state.history.append(message)
         state.publish(MessageAdded(turn=state.turn, message_id=message_id, message=message))
 
     async def _record(self, state: TurnState, call: CallState) -> ToolCallRecord:
@@ -253,25 +278,50 @@ async def _awaited(tool: Tool, call: CallState, state: TurnState, context: _Cont
     return await tool.run(copy.deepcopy(call.call.args), state.turn, context)
 
 
-def _batch(state: TurnState, position: int) -> list[CallState]:
-    """The calls from `position` on that may run together: reading neighbours, or a single other call."""
-    end = position
-    while end < len(state.calls) and _only_reads(state, state.calls[end]):
+async def _next_batch(state: TurnState, preparations: Sequence[asyncio.Future[None]], position: int) -> list[CallState]:
+    """The calls from `position` on that may run together: reading neighbours, or a single other call.
+
+    They are prepared then, and judged by the arguments with which they will run.
+    """
+    end = position + 1
+    await preparations[position]
+    while _only_reads(state, state.calls[position]) and end < len(state.calls) and _only_reads(state, state.calls[end]):
+        await preparations[end]
+        if not _only_reads(state, state.calls[end]):
+            break
         end += 1
-    return state.calls[position : max(end, position + 1)]
+    return state.calls[position:end]
 
 
 def _only_reads(state: TurnState, call: CallState) -> bool:
     tool = state.session.tools.get(call.call.name)
     if tool is None or not tool.parallel or schema_errors(tool.schema, call.call.args):
         return False
-    return tool.risk_of(call.call.args) == "read"
+    return _risk(tool, call.call.args) == "read"
+
+
+def _risk(tool: Tool, args: dict[str, Any]) -> Risk:
+    try:
+        return tool.risk_of(args)
+    except Exception:
+        log.exception("tool %s of %s could not say what it risks", tool.name, tool.origin)
+        return "execute"
 
 
 def _describe(state: TurnState, call: CallState, tool: Tool | None) -> CallDescription:
+    plain = CallDescription(title=call.call.name, detail=args_text(call.call.args))
     if tool is None or tool.describe is None or call.refusal or schema_errors(tool.schema, call.call.args):
-        return CallDescription(title=call.call.name, detail=args_text(call.call.args))
-    return tool.describe(call.call.args, state.turn, state.session.workspace)
+        return plain
+    try:
+        return tool.describe(copy.deepcopy(call.call.args), state.turn, state.session.workspace)
+    except Exception:
+        log.exception("tool %s of %s could not describe a call", tool.name, tool.origin)
+        return plain
+
+
+def _crashed(tool: Tool, error: BaseException) -> ToolError:
+    log.error("tool %s of %s failed", tool.name, tool.origin, exc_info=error)
+    return ToolError(content=f"The tool {tool.name} failed: {type(error).__name__}: {error}")
 
 
 def _refuse(call: CallState, status: ToolCallStatus, content: str) -> None:

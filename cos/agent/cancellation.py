@@ -75,8 +75,11 @@ class CancelToken:
 
 
 async def _end(task: asyncio.Future[Any]) -> None:
+    """Cancel `task` and wait until it has cleaned up, also when the caller is cancelled a second time meanwhile."""
     task.cancel()
-    await asyncio.wait({task})
+    cancelled = await _ended(task)
+    if cancelled is not None:
+        raise cancelled
 
 
 async def uninterrupted(work: Coroutine[Any, Any, T]) -> T:
@@ -86,16 +89,26 @@ async def uninterrupted(work: Coroutine[Any, Any, T]) -> T:
     database connection.
     """
     task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as error:
-            if task.done():
-                break
-            cancelled = error
+    cancelled = await _ended(task)
     if cancelled is not None:
         if not task.cancelled():
             task.exception()
         raise cancelled
     return task.result()
+
+
+async def _ended(task: asyncio.Future[Any]) -> asyncio.CancelledError | None:
+    """Wait until `task` is done, whatever happens to the caller meanwhile; return the caller's cancellation, if any."""
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    return cancelled
+
+
+def is_being_cancelled() -> bool:
+    """Whether somebody wants the current task to stop; False for a CancelledError that foreign code made itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

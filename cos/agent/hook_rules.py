@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,7 +60,7 @@ async def judge_call(bus: HookBus, **arguments: Any) -> Verdict:
     if blocked:
         return blocked
     args = arguments["args"]
-    before = copy.deepcopy(args)
+    before = repr(args)
     guards = await bus.fire_for(lambda source: source != APPROVAL_POLICY, "pre_tool_call", **arguments)
     blocked = _block(guards)
     if blocked:
@@ -69,7 +68,7 @@ async def judge_call(bus: HookBus, **arguments: Any) -> Verdict:
     for answer in guards:
         if isinstance(answer, Answer) and _action(answer) == "modify" and isinstance(answer.value.get("args"), dict):
             args.update(answer.value["args"])
-    if args != before:
+    if repr(args) != before:  # Not ==, for which True, 1 and 1.0 are the same.
         policy = await bus.fire_for(lambda source: source == APPROVAL_POLICY, "pre_tool_call", **arguments)
         blocked = _block(policy)
         if blocked:

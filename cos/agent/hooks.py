@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from cos.agent.cancellation import is_being_cancelled
 from cos.agent.errors import CosError
 from cos.agent.hookspecs import GUARDS, HOOKS
+from cos.agent.threads import on_a_thread
 
 log = logging.getLogger("cos.hooks")
 
@@ -108,20 +109,23 @@ class HookBus:
         if entry.suspended_until > time.monotonic():
             return Failure(entry.source, f"hook {name} ran out of time and is suspended")
         passed = {key: value for key, value in arguments.items() if entry.accepts is None or key in entry.accepts}
+        failure: BaseException | None = None
         try:
-            async with asyncio.timeout(self._timeout_seconds):
+            async with asyncio.timeout(self._timeout_seconds) as limit:
                 return Answer(entry.source, await _result(entry.callback, passed))
-        except TimeoutError:
-            entry.suspended_until = time.monotonic() + SUSPENDED_SECONDS
-            reason = f"hook {name} did not return within {self._timeout_seconds:g} s"
+        except asyncio.CancelledError as error:
+            if is_being_cancelled():
+                raise
+            failure = error
         except Exception as error:
-            reason = f"hook {name} failed: {type(error).__name__}: {error}"
-            if not entry.complained:
-                log.exception("plugin %s: %s", entry.source, reason)
-                entry.complained = True
-                return Failure(entry.source, reason)
+            failure = error
+        if limit.expired():
+            entry.suspended_until = time.monotonic() + SUSPENDED_SECONDS
+            reason, failure = f"hook {name} did not return within {self._timeout_seconds:g} s", None
+        else:
+            reason = f"hook {name} failed: {type(failure).__name__}: {failure}"
         if not entry.complained:
-            log.warning("plugin %s: %s", entry.source, reason)
+            log.warning("plugin %s: %s", entry.source, reason, exc_info=failure)
             entry.complained = True
         return Failure(entry.source, reason)
 
@@ -131,50 +135,30 @@ def _rank(source: str) -> int:
 
 
 def _accepted_arguments(name: str, callback: Callback, source: str) -> frozenset[str] | None:
-    parameters = inspect.signature(callback).parameters.values()
+    parameters = [
+        parameter
+        for parameter in inspect.signature(callback).parameters.values()
+        if parameter.kind is not parameter.VAR_POSITIONAL
+    ]
     documented = {*HOOKS[name].arguments, "telemetry_schema_version"} if name in HOOKS else None
     for parameter in parameters:
-        required = parameter.default is parameter.empty and parameter.kind not in {
-            parameter.VAR_KEYWORD,
-            parameter.VAR_POSITIONAL,
-        }
-        if required and documented is not None and parameter.name not in documented:
+        required = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+        by_name = parameter.kind is not parameter.POSITIONAL_ONLY
+        if required and documented is not None and not (by_name and parameter.name in documented):
             raise HookSignatureError(
                 f"plugin {source}: its callback for hook {name} requires the argument {parameter.name!r}, "
-                f"which that hook does not pass. It passes: {', '.join(sorted(documented))}"
+                f"which that hook does not pass by name. It passes: {', '.join(sorted(documented))}"
             )
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
-    return frozenset(parameter.name for parameter in parameters)
+    return frozenset(parameter.name for parameter in parameters if parameter.kind is not parameter.POSITIONAL_ONLY)
 
 
 async def _result(callback: Callback, arguments: dict[str, Any]) -> Any:
     if inspect.iscoroutinefunction(callback):
         return await callback(**arguments)
-    value = await _on_a_thread(callback, arguments)
+    value = await on_a_thread(lambda: callback(**arguments), f"hook-{getattr(callback, '__name__', 'callback')}")
     return await value if inspect.isawaitable(value) else value
-
-
-async def _on_a_thread(callback: Callback, arguments: dict[str, Any]) -> Any:
-    """Run a sync callback on a daemon thread: one that hangs holds up neither the loop nor the end of the program."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-
-    def settle(set_outcome: Callable[[Any], None], outcome: Any) -> None:
-        if not future.done():
-            set_outcome(outcome)
-
-    def work() -> None:
-        try:
-            outcome, setter = callback(**arguments), future.set_result
-        except BaseException as error:
-            is_ordinary = isinstance(error, Exception)
-            outcome, setter = error if is_ordinary else RuntimeError(repr(error)), future.set_exception
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, setter, outcome)
-
-    threading.Thread(target=work, name=f"hook-{getattr(callback, '__name__', 'callback')}", daemon=True).start()
-    return await future
 
 
 def is_guard(name: str) -> bool:

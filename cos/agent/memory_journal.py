@@ -71,14 +71,14 @@ class MemoryJournal:
             await self.append_message(turn, prompt, message_id=message_id)
 
     async def annotate_prompt(self, turn: TurnInfo, message_id: UUID, context: str) -> None:
-        for row in self._session(turn.session_id).messages:
+        for row in self._open_session(turn).messages:
             if row.message_id == message_id:
                 row.message = stored_form(row.message.model_copy(update={"context": context}))
 
     async def append_message(
         self, turn: TurnInfo, message: Message, *, message_id: UUID | None = None, active: bool = True
     ) -> None:
-        session = self._session(turn.session_id)
+        session = self._open_session(turn)
         message = stored_form(message)
         if isinstance(message, ToolResultMessage) and _is_answered(session, message.call_id):
             raise IdentityError(f"tool call {message.call_id} already has its result")
@@ -89,7 +89,7 @@ class MemoryJournal:
                 session.tool_calls.setdefault(call.id, record)
 
     async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:
-        calls = self._session(turn.session_id).tool_calls
+        calls = self._open_session(turn).tool_calls
         known = calls.get(record.call_id)
         if known is None or not known.status.is_final:
             calls[record.call_id] = record
@@ -116,7 +116,7 @@ class MemoryJournal:
         if _is_answered(session, call_id):
             return
         known = session.tool_calls[call_id]
-        content = known.result if known.result is not None else unanswered_text(known.status, status)
+        content = unanswered_text(known.status, status, known.result)
         is_error = known.is_error or not known.status.is_final
         await self.append_message(turn, ToolResultMessage(call_id=call_id, content=content, is_error=is_error))
         session.tool_calls[call_id] = ToolCallRecord(
@@ -130,6 +130,12 @@ class MemoryJournal:
             duration_ms=known.duration_ms,
             approval=known.approval,
         )
+
+    def _open_session(self, turn: TurnInfo) -> StoredSession:
+        session = self._session(turn.session_id)
+        if session.turns.get(turn.turn_id) is not TurnStatus.RUNNING:
+            raise IdentityError(f"turn {turn.turn_id} is not open; nothing more is written to it")
+        return session
 
     def _session(self, session_id: UUID) -> StoredSession:
         if session_id not in self.sessions:

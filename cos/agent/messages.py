@@ -7,6 +7,7 @@ order of keys, because the provider compares what it is sent byte for byte.
 from __future__ import annotations
 
 import json
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, TypeAdapter, model_serializer
@@ -115,6 +116,8 @@ def _storable(value: Any) -> Any:
         return {storable(key): _storable(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_storable(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # NaN and Infinity are Python's; JSON and Postgres know them not.
     return value
 
 

@@ -79,7 +79,9 @@ def _legal_name(name: str) -> str:
 
 
 def _blocks(reply: ModelReply, calls: list[ToolCall]) -> list[dict[str, Any]]:
-    """The provider's blocks, with the ids, names and arguments under which the calls are stored."""
+    """The provider's blocks, with the ids, names and arguments under which the calls are stored, if any."""
+    if not reply.blocks:
+        return []
     blocks: list[dict[str, Any]] = []
     remaining = list(zip(reply.calls, calls, strict=True))
     for block in reply.blocks:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cos.agent.records import ApprovalAnswer
 
 RESULT_CHARACTERS: Final = 100_000
+NO_OUTPUT: Final = "(no output)"
 _HEAD_SHARE: Final = 0.4
 
 
@@ -44,8 +45,13 @@ def refused_text(answer: ApprovalAnswer) -> str:
     return "Not run: the user refused this call. It is not a failure of the tool; do not try the same again."
 
 
-def unanswered_text(status: ToolCallStatus, turn: TurnStatus) -> str:
-    """The result of a call whose turn ended without one: whether it may have had an effect is what counts."""
+def unanswered_text(status: ToolCallStatus, turn: TurnStatus, recorded: str | None = None) -> str:
+    """The result of a call whose turn ended without one: whether it may have had an effect is what counts.
+
+    `recorded` is what the record of a call that had ended already says.
+    """
+    if status.is_final:
+        return recorded or NO_OUTPUT
     if status is ToolCallStatus.RUNNING:
         return (
             f"The turn was {turn.value} while this call ran. Interrupted, outcome unknown: it may have had its effect."

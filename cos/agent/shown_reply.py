@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from cos.agent.cancellation import uninterrupted
 from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta
 from cos.agent.ids import new_id
 from cos.agent.messages import AssistantMessage, stored_form
@@ -82,21 +83,21 @@ class ShownReply:
     async def add_text(self, chunk: str) -> None:
         fresh = self._text.add(chunk)
         if fresh is None:
-            await self._supersede()
+            await uninterrupted(self._supersede())
         elif fresh:
             self._publish(MessageDelta(turn=self._turn, message_id=self.message_id, text=fresh))
 
     async def add_thinking(self, chunk: str) -> None:
         fresh = self._thinking.add(chunk)
         if fresh is None:
-            await self._supersede()
+            await uninterrupted(self._supersede())
         elif fresh:
             self._publish(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=fresh))
 
     async def end_attempt(self) -> None:
         """The attempt is complete: text on screen that it does not have is kept apart."""
         if any(strand.of_attempt != strand.shown for strand in (self._text, self._thinking)):
-            await self._supersede()
+            await uninterrupted(self._supersede())
 
     def partial_message(self) -> AssistantMessage | None:
         """What is on screen, as a cut message; None when nothing is."""
@@ -111,6 +112,7 @@ class ShownReply:
         return stored
 
     async def _supersede(self) -> None:
+        """Cut short, it would leave a stored message whose id is used again."""
         message = self.partial_message()
         if message is not None:
             await self._journal.append_message(self._turn, message, message_id=self.message_id, active=False)

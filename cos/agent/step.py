@@ -74,7 +74,8 @@ class ModelCaller:
             state.model_calls += 1
             attempt = _Attempt(number, self._attempt_arguments(state))
             try:
-                return await self._try(state, state.open_reply, request, attempt)
+                await state.cancel.guard(self._hooks.fire("pre_api_request", **attempt.arguments))
+                await state.cancel.guard(self._stream(state.open_reply, request, attempt))
             except ProviderUnavailable as error:
                 await self._failed(state, attempt, error)
                 if number == self._retry.max_attempts:
@@ -83,14 +84,14 @@ class ModelCaller:
             except (ProviderError, TurnCancelled, asyncio.CancelledError) as error:
                 await self._failed(state, attempt, error)
                 raise
+            else:
+                return await self._succeeded(state, state.open_reply, attempt)
         raise AssertionError("the range of attempts is never empty")
 
-    async def _try(self, state: TurnState, shown: ShownReply, request: ModelRequest, attempt: _Attempt) -> ModelReply:
-        await state.cancel.guard(self._hooks.fire("pre_api_request", **attempt.arguments))
-        await state.cancel.guard(self._stream(shown, request, attempt))
-        await shown.end_attempt()
+    async def _succeeded(self, state: TurnState, shown: ShownReply, attempt: _Attempt) -> ModelReply:
         reply = attempt.reply
         state.usage += reply.usage
+        await shown.end_attempt()
         await self._hooks.fire(
             "post_api_request",
             **attempt.ending(),
@@ -99,7 +100,7 @@ class ModelCaller:
             usage=reply.usage,
             assistant_tool_call_count=len(reply.calls),
         )
-        window = self._provider.context_window(request.prompt.model)
+        window = self._provider.context_window(state.session.prompt.model)
         state.publish(ContextUpdated(turn=state.turn, model=reply.model, usage=reply.usage, context_window=window))
         return reply
 

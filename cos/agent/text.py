@@ -71,7 +71,7 @@ def title_of(text: str) -> str | None:
 
     Control and hidden characters are dropped; the cut never divides a visible character.
     """
-    plain = "".join(" " if character.isspace() else character for character in storable(text))
-    kept = "".join(c for c in _COLOUR.sub("", plain) if c in _CLUSTER_JOINERS or not _INVISIBLE.match(c))
-    line = " ".join(kept.split())
-    return "".join(clusters(line)[:TITLE_CHARACTERS]).strip() or None
+    plain = "".join(" " if character.isspace() else character for character in _COLOUR.sub("", text))
+    kept = "".join(c for c in plain if c in _CLUSTER_JOINERS or not _INVISIBLE.match(c))
+    line = "".join(clusters(" ".join(storable(kept).split()))[:TITLE_CHARACTERS]).strip()
+    return line if any(character not in _CLUSTER_JOINERS for character in line) else None

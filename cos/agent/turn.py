@@ -6,6 +6,7 @@ everything that happens leaves as events.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from cos.agent.events import AgentEvent, MessageAdded, Notice, TurnCompleted, Tu
 from cos.agent.ids import new_id
 from cos.agent.messages import Message, UserMessage, stored_form
 from cos.agent.records import TurnStatus
-from cos.agent.replies import is_blank, received
+from cos.agent.replies import Received, is_blank, received
 from cos.agent.retry import RetryPolicy
 from cos.agent.step import ModelCaller
 from cos.agent.turn_hooks import fire_beginning, fire_endings, transformed
@@ -129,6 +130,9 @@ class Agent:
             status = TurnStatus.COMPLETED
         except TurnCancelled:
             state.stop_reason = "cancelled"
+        except asyncio.CancelledError:
+            state.stop_reason = "cancelled"
+            raise
         except CosError as failure:
             status, error = TurnStatus.FAILED, str(failure)
         except Exception as failure:
@@ -170,27 +174,34 @@ class Agent:
         reply = await self._model.call(state, allow_tools=allow_tools)
         assert state.open_reply is not None
         taken = received(reply, state.history)
-        message_id, is_last = state.open_reply.message_id, not taken.message.tool_calls
+        is_last = not taken.message.tool_calls and reply.stop_reason != "pause_turn"
         if is_last and taken.message.text:
             taken = replace(taken, message=await transformed(self._hooks, state, taken.message))
+        await uninterrupted(self._keep(state, reply, taken))
+        self._explain(state, reply)
+        return reply
+
+    async def _keep(self, state: TurnState, reply: ModelReply, taken: Received) -> None:
+        """Cut short, it would leave a stored reply that is stored again, or calls that nobody answers."""
+        assert state.open_reply is not None
         state.stop_reason = reply.stop_reason
         if is_blank(taken.message):
-            await self._keep_thinking(state)
+            await self._keep_shown(state, active=False)
         else:
-            await self._append(state, taken.message, message_id)
+            await self._append(state, taken.message, state.open_reply.message_id)
         state.open_reply = None
         state.text = taken.message.text or ""
         state.had_output = state.had_output or not is_blank(taken.message)
         state.calls = [CallState(call, taken.refusals.get(call.id)) for call in taken.message.tool_calls]
-        self._explain(state, reply)
-        return reply
 
-    async def _keep_thinking(self, state: TurnState) -> None:
-        """A reply without words or calls is not sent back, but what was shown of it stays in the journal."""
-        assert state.open_reply is not None
-        partial = state.open_reply.partial_message()
-        if partial is not None:
-            await self._append(state, partial, state.open_reply.message_id, active=False)
+    async def _keep_shown(self, state: TurnState, *, active: bool) -> None:
+        """Keep what is on screen of a reply that has no message yet. Thinking alone is never sent back."""
+        partial = state.open_reply.partial_message() if state.open_reply else None
+        if state.open_reply is None or partial is None:
+            return
+        await self._append(state, partial, state.open_reply.message_id, active=active and partial.text is not None)
+        if partial.text is not None:
+            state.had_output, state.text = True, partial.text
 
     async def _append(
         self, state: TurnState, message: Message, message_id: UUID | None = None, *, active: bool = True
@@ -231,7 +242,7 @@ class Agent:
             "model_context_window_exceeded": "The conversation fills the model's window; this reply is cut off. "
             "Go on in a new session.",
         }
-        if reply.stop_reason in sentences:
+        if reply.stop_reason in sentences and not state.calls:
             self._notice(state, sentences[reply.stop_reason], "warning")
 
     def _notice(self, state: TurnState, text: str, level: str = "info") -> None:
@@ -239,12 +250,13 @@ class Agent:
 
     async def _close(self, state: TurnState, status: TurnStatus, error: str | None) -> TurnOutcome:
         """Leave the session valid: what was shown is kept, every call has its result, the turn has its end."""
-        if state.open_reply is not None:
-            partial = state.open_reply.partial_message()
-            if partial is not None:
-                await self._append(state, partial, state.open_reply.message_id)
-                state.had_output, state.text = True, partial.text or ""
-        await self._calls.settle(state)
+        try:
+            await self._keep_shown(state, active=True)
+            await self._calls.settle(state)
+        except Exception as failure:
+            # The journal answers what is left when it closes the turn.
+            log.exception("turn %s could not be settled", state.turn.turn_id)
+            status, error = TurnStatus.FAILED, error or f"the end of this turn could not be stored ({failure})"
         await self._journal.finish_turn(
             state.turn, status, stop_reason=state.stop_reason, error=error, usage=state.usage
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cos.agent.cancellation import CancelToken
     from cos.agent.events import AgentEvent
     from cos.agent.identity import TurnInfo
-    from cos.agent.messages import Message, ToolCall, UserMessage
+    from cos.agent.messages import Message, Part, ToolCall, UserMessage
     from cos.agent.session_context import SessionContext
     from cos.agent.shown_reply import ShownReply
 
@@ -33,6 +33,7 @@ class CallState:
     started: bool = False
     status: ToolCallStatus = ToolCallStatus.PROPOSED
     content: str = ""
+    parts: tuple[Part, ...] = ()
     duration_ms: int | None = None
     approval: ApprovalAnswer | None = None
     recorded: bool = False

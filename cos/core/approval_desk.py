@@ -12,6 +12,7 @@ from uuid import UUID
 from cos.agent.approver import ApprovalRequest, Approver
 from cos.agent.cancellation import uninterrupted
 from cos.agent.events import ApprovalRequested, ApprovalResolved
+from cos.agent.ids import new_id
 from cos.agent.records import ApprovalAnswer
 
 if TYPE_CHECKING:
@@ -32,19 +33,19 @@ class ApprovalDesk:
         self._waiting: dict[UUID, asyncio.Future[ApprovalAnswer]] = {}
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
-        made = await self._store.request(request, content_hash(request), self._timeout_seconds)
+        approval_id = new_id()
         future: asyncio.Future[ApprovalAnswer] = asyncio.get_running_loop().create_future()
-        self._waiting[made.id] = future
-        self._publish(_requested(request, made))
+        self._waiting[approval_id] = future  # Before the row is there: somebody may find and answer it at once.
         try:
-            answer = await self._answer_or_deadline(made.id, future)
+            made = await self._store.request(approval_id, request, content_hash(request), self._timeout_seconds)
+            self._publish(_requested(request, made))
+            answer = await self._answer_or_deadline(approval_id, future)
         except asyncio.CancelledError:
-            closing = ApprovalAnswer(decision="cancelled", reason="the turn was cancelled")
-            self._resolved(request, made.id, await uninterrupted(self._store.answer(made.id, closing)))
+            await uninterrupted(self._cancelled(request, approval_id))
             raise
         finally:
-            del self._waiting[made.id]
-        self._resolved(request, made.id, answer)
+            del self._waiting[approval_id]
+        self._resolved(request, approval_id, answer)
         return answer
 
     async def answer(self, approval_id: UUID, answer: ApprovalAnswer) -> ApprovalAnswer:
@@ -69,6 +70,14 @@ class ApprovalDesk:
                 return await future
         except TimeoutError:
             return await self._store.answer(approval_id, ApprovalAnswer(decision="expired"))
+
+    async def _cancelled(self, request: ApprovalRequest, approval_id: UUID) -> None:
+        closing = ApprovalAnswer(decision="cancelled", reason="the turn was cancelled")
+        try:
+            counted = await self._store.answer(approval_id, closing)
+        except LookupError:
+            return  # The row was not there yet.
+        self._resolved(request, approval_id, counted)
 
     def _resolved(self, request: ApprovalRequest, approval_id: UUID, answer: ApprovalAnswer) -> None:
         self._publish(

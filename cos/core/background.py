@@ -6,8 +6,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from cos.agent.errors import CosError
-
 log = logging.getLogger("cos.background")
 
 
@@ -32,5 +30,5 @@ async def _repeat(seconds: float, name: str, work: Callable[[], Awaitable[object
         await asyncio.sleep(seconds)
         try:
             await work()
-        except CosError:
+        except Exception:
             log.exception("%s failed; it is tried again in %g s", name, seconds)

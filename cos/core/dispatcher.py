@@ -7,6 +7,7 @@ A message is durable in its session's queue before `dispatch` returns; its turn 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -16,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from cos.agent.cancellation import CancelToken
-from cos.agent.errors import AlreadyAcceptedError, TurnBusyError
+from cos.agent.cancellation import CancelToken, uninterrupted
+from cos.agent.errors import AlreadyAcceptedError, CosError, TurnBusyError
 from cos.agent.events import TurnCompleted, Usage
 from cos.agent.hook_rules import first_action
 from cos.agent.identity import NewSession, TurnInfo
@@ -48,6 +49,8 @@ log = logging.getLogger("cos.dispatcher")
 
 SHUTDOWN: Final = "the program is ending"
 _CLOSE_SECONDS: Final = 8.0
+_CLOSE_LOST_SECONDS: Final = 0.5
+_CLOSE_LOST_LONGEST_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +62,13 @@ class ProfileAgent:
     tools: ToolSet
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Running:
     turn: TurnInfo
     cancel: CancelToken
     task: asyncio.Task[None]
+    goes_on: bool = False
+    """A message came in after the turn was cancelled: the queue is not to wait when the turn has ended."""
 
 
 class Dispatcher:
@@ -117,7 +122,10 @@ class Dispatcher:
         await self._sessions.enqueue(session, message_id, message, inbound.source, inbound.client_message_id)
         if session.queue_paused:
             await self._sessions.pause_queue(session.id, paused=False)
-        turn_id = await self._start_next(session.id, message_id)
+        running = self._running.get(session.id)
+        if running is not None and running.cancel.is_set:
+            running.goes_on = True
+        turn_id = await uninterrupted(self._start_next(session.id, message_id))
         if turn_id is None:
             await self._queue_changed(session.id)
         return Accepted(session_id=session.id, message_id=message_id, turn_id=turn_id)
@@ -125,7 +133,7 @@ class Dispatcher:
     async def resume_queue(self, session_id: UUID) -> None:
         """Go on with the messages that were left waiting when a turn was cancelled."""
         await self._sessions.pause_queue(session_id, paused=False)
-        await self._start_next(session_id)
+        await uninterrupted(self._start_next(session_id))
 
     def cancel(self, session_id: UUID, reason: str = "by the user") -> bool:
         """Stop the session's turn if this process runs one. Says so; cancelling nothing is no error."""
@@ -147,6 +155,9 @@ class Dispatcher:
     async def close(self) -> None:
         """Cancel every running turn and wait until the journal is whole."""
         self._is_closing = True
+        for admission in list(self._admission.values()):
+            async with admission:
+                pass  # A turn that is being opened is in `_running` afterwards.
         tasks = [running.task for running in self._running.values()]
         for running in self._running.values():
             running.cancel.cancel(SHUTDOWN)
@@ -194,6 +205,7 @@ class Dispatcher:
                 try:
                     state = await self._open(session_id, waiting)
                 except AlreadyAcceptedError:
+                    await self._sessions.dequeue(waiting.id)
                     continue
                 except TurnBusyError:
                     return None  # Another process runs a turn here; it goes on with the queue.
@@ -239,21 +251,35 @@ class Dispatcher:
         """A turn from its first model call to its end, then the next message of the queue."""
         session_id = state.turn.session_id
         agent = self._agents[state.turn.profile_id].agent
-        was_cancelled = True
+        stays = True
         try:
             outcome = await agent.run(state)
-            was_cancelled = outcome.status is TurnStatus.CANCELLED
+            stays = outcome.status is TurnStatus.CANCELLED
         except Exception as error:
             log.exception("turn %s could not be closed", state.turn.turn_id)
             self._publish(_lost(state, error))
+            await self._close_lost(state.turn)
         finally:
-            self._running.pop(session_id, None)
-        await self._after(session_id, was_cancelled=was_cancelled)
+            running = self._running.pop(session_id, None)
+        await self._after(session_id, pause=stays and not (running and running.goes_on))
 
-    async def _after(self, session_id: UUID, *, was_cancelled: bool) -> None:
+    async def _close_lost(self, turn: TurnInfo) -> None:
+        """Close the turn as soon as the journal answers: an open turn of a living process is swept by nobody."""
+        for attempt in itertools.count():
+            if self._is_closing:
+                return
+            try:
+                await self._journal.finish_turn(turn, TurnStatus.FAILED, error="the end of this turn was stored late")
+            except CosError as error:
+                log.warning("turn %s is still open: %s", turn.turn_id, error)
+                await asyncio.sleep(min(_CLOSE_LOST_SECONDS * 2**attempt, _CLOSE_LOST_LONGEST_SECONDS))
+            else:
+                return
+
+    async def _after(self, session_id: UUID, *, pause: bool) -> None:
         try:
             waiting = await self._sessions.queue(session_id)
-            if waiting and was_cancelled:
+            if waiting and pause:
                 await self._sessions.pause_queue(session_id, paused=True)
             elif waiting:
                 await self._start_next(session_id)
@@ -272,7 +298,7 @@ class Dispatcher:
 
 
 def _lost(state: TurnState, error: Exception) -> TurnCompleted:
-    """The end of a turn that the journal did not take: said on screen, closed by the next sweep."""
+    """The end of a turn that the journal did not take: said on screen now, stored when it answers again."""
     return TurnCompleted(
         turn=state.turn,
         status=TurnStatus.FAILED,

@@ -5,13 +5,14 @@ The shape is that of Hermes Agent, so that its plugins can be loaded.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cos.agent.records import Risk
+from cos.agent.threads import on_a_thread
 from cos.agent.tools import CallDescription, Json, Tool, ToolContext, ToolError, ToolOk, ToolOutcome
 
 if TYPE_CHECKING:
@@ -104,7 +105,13 @@ def _adapted(handler: Callable[..., Any]) -> Callable[[Json, TurnInfo, ToolConte
         if inspect.iscoroutinefunction(handler):
             value = await handler(args, **passed)
         else:
-            value = await asyncio.to_thread(handler, args, **passed)
-        return value if isinstance(value, ToolOk | ToolError) else ToolOk(content=str(value))
+            value = await on_a_thread(
+                lambda: handler(args, **passed), f"tool-{getattr(handler, '__name__', 'handler')}"
+            )
+            if inspect.isawaitable(value):
+                value = await value
+        if isinstance(value, ToolOk | ToolError):
+            return value
+        return ToolOk(content=value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
 
     return run

@@ -16,14 +16,18 @@ import inspect
 import io
 import logging
 import os
+import re
 import sys
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from cos.agent.cancellation import is_being_cancelled
 from cos.agent.errors import CosError
+from cos.agent.hooks import APPROVAL_POLICY, LIVE_FEED
+from cos.agent.threads import on_a_thread
 from cos.core.errors import PluginError
 from cos.core.plugin_api import PluginContext, Registrations
 
@@ -38,6 +42,8 @@ log = logging.getLogger("cos.plugins")
 ENTRY_POINTS = "cos.plugins"
 BUILT_IN = "cos.plugins"
 LOAD_SECONDS = 30.0
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(slots=True)
@@ -51,13 +57,20 @@ class LoadedPlugins:
         return {tool.name: tool for registered in self.registrations.values() for tool in registered.tools}
 
     async def context_for(self, profile_id: str) -> list[str]:
-        """The texts that plugins add to the frozen context of a new session."""
+        """The texts that plugins add to the frozen context of a new session.
+
+        Raises:
+            PluginError: one has no text because it failed; a session must not begin with a part missing.
+        """
         texts = []
-        for registered in self.registrations.values():
+        for name, registered in self.registrations.items():
             for context in registered.contexts:
-                text = context(profile_id)
-                if inspect.isawaitable(text):
-                    text = await text
+                try:
+                    text = context(profile_id)
+                    if inspect.isawaitable(text):
+                        text = await text
+                except Exception as error:
+                    raise PluginError(f"plugin {name} could not give its context: {error}") from error
                 if text and text.strip():
                     texts.append(text)
         return texts
@@ -73,7 +86,12 @@ class LoadedPlugins:
 
 
 async def load_plugins(
-    names: Sequence[str], settings: Mapping[str, Mapping[str, Any]], plugins_dir: Path, hooks: HookBus
+    names: Sequence[str],
+    settings: Mapping[str, Mapping[str, Any]],
+    plugins_dir: Path,
+    hooks: HookBus,
+    *,
+    limit_seconds: float = LOAD_SECONDS,
 ) -> LoadedPlugins:
     """Import each plugin and call its `register`, in order.
 
@@ -81,21 +99,24 @@ async def load_plugins(
         PluginError: one is not installed, fails, or offers a tool that another one offers too.
     """
     loaded = LoadedPlugins()
-    for name in names:
-        register = await _within_limit(name, lambda name=name: _register_function(name, plugins_dir))  # type: ignore[misc]
-        registrations = Registrations()
-        context = PluginContext(name, settings.get(name, {}), registrations)
-        result = await _within_limit(name, lambda register=register, context=context: register(context))  # type: ignore[misc]
-        if inspect.isawaitable(result):
-            await result
-        _check_tools(name, registrations, loaded.tools)
-        try:
-            for hook, callback in registrations.hooks:
-                hooks.register(hook, callback, source=name)
-        except CosError as error:
+    try:
+        for name in names:
+            registrations = Registrations()
+            context = PluginContext(name, settings.get(name, {}), registrations)
+            loaded.registrations[name] = registrations
+            async with _contained(name, limit_seconds):
+                register = await on_a_thread(partial(_register_function, name, plugins_dir), f"load-{name}")
+                result = await on_a_thread(partial(register, context), f"load-{name}")
+                if inspect.isawaitable(result):
+                    await result
+                _check_tools(name, registrations, loaded)
+                for hook, callback in registrations.hooks:
+                    hooks.register(hook, callback, source=name)
+    except BaseException:
+        for name in loaded.registrations:
             hooks.unregister_source(name)
-            raise PluginError(str(error)) from error
-        loaded.registrations[name] = registrations
+        await loaded.close()
+        raise
     return loaded
 
 
@@ -109,6 +130,8 @@ def installed_plugins(plugins_dir: Path) -> list[str]:
 
 
 def _register_function(name: str, plugins_dir: Path) -> Callable[[PluginContext], Any]:
+    if not _NAME.fullmatch(name) or name in {APPROVAL_POLICY, LIVE_FEED}:
+        raise PluginError(f"{name!r} in `plugins` cannot be the name of a plugin")
     found = _find(name, plugins_dir)
     register = getattr(found, "register", found)
     if not callable(register):
@@ -148,57 +171,55 @@ def _module_from(name: str, file: Path) -> ModuleType:
     return module
 
 
-async def _within_limit(name: str, work: Callable[[], Any]) -> Any:
-    """Run plugin code on a thread that nobody has to wait for.
+@contextlib.asynccontextmanager
+async def _contained(name: str, limit_seconds: float) -> AsyncIterator[None]:
+    """Keep what a plugin does while it loads from reaching the rest of the program, also when it never comes back.
 
     Raises:
         PluginError: it raised anything at all, or did not return in time.
     """
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-
-    def settle(outcome: Any, error: BaseException | None) -> None:
-        if not future.done():
-            if error is None:
-                future.set_result(outcome)
-            else:
-                future.set_exception(_plugin_error(name, error))
-
-    def run() -> None:
-        printed, environment = io.StringIO(), dict(os.environ)
-        outcome, error = None, None
-        try:
-            with contextlib.redirect_stdout(printed):
-                outcome = work()
-        except BaseException as raised:
-            error = raised
+    printed, environment = io.StringIO(), dict(os.environ)
+    try:
+        with contextlib.redirect_stdout(printed):
+            async with asyncio.timeout(limit_seconds) as limit:
+                yield
+    except asyncio.CancelledError as error:
+        if is_being_cancelled():
+            raise
+        raise _plugin_error(name, error) from error
+    except Exception as error:
+        if limit.expired():
+            raise PluginError(
+                f"plugin {name} did not load within {limit_seconds:g} s; take it out of `plugins`"
+            ) from None
+        raise _plugin_error(name, error) from error
+    finally:
         if dict(os.environ) != environment:
             log.warning("plugin %s changed the environment while loading; the changes were undone", name)
             os.environ.clear()
             os.environ.update(environment)
         if printed.getvalue():
             log.info("plugin %s printed while loading: %s", name, printed.getvalue())
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, outcome, error)
-
-    threading.Thread(target=run, name=f"load-{name}", daemon=True).start()
-    try:
-        async with asyncio.timeout(LOAD_SECONDS):
-            return await future
-    except TimeoutError:
-        raise PluginError(f"plugin {name} did not load within {LOAD_SECONDS:g} s; take it out of `plugins`") from None
 
 
 def _plugin_error(name: str, error: BaseException) -> PluginError:
     if isinstance(error, PluginError):
         return error
     log.error("plugin %s failed to load", name, exc_info=error)
-    wrapped = PluginError(f"plugin {name} failed to load: {type(error).__name__}: {error}")
-    wrapped.__cause__ = error if isinstance(error, Exception) else None
-    return wrapped
+    what = str(error) if isinstance(error, CosError) else f"{type(error).__name__}: {error}"
+    return PluginError(f"plugin {name} failed to load: {what}")
 
 
-def _check_tools(name: str, registrations: Registrations, known: Mapping[str, Tool]) -> None:
+def _check_tools(name: str, registrations: Registrations, loaded: LoadedPlugins) -> None:
+    offered = [tool.name for tool in registrations.tools]
     for tool in registrations.tools:
-        if tool.name in known:
-            raise PluginError(f"plugin {name} offers the tool {tool.name}, which {known[tool.name].origin} offers too")
+        if not _TOOL_NAME.fullmatch(tool.name):
+            raise PluginError(
+                f"plugin {name} offers a tool named {tool.name!r}; "
+                "a name takes only letters, digits, _ and -, at most 64 of them"
+            )
+        if offered.count(tool.name) > 1:
+            raise PluginError(f"plugin {name} offers the tool {tool.name} more than once")
+        for other, registered in loaded.registrations.items():
+            if other != name and any(tool.name == known.name for known in registered.tools):
+                raise PluginError(f"plugin {name} offers the tool {tool.name}, which {other} offers too")

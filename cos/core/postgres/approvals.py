@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from cos.agent.ids import new_id
 from cos.agent.messages import json_text
 from cos.agent.records import ApprovalAnswer
 from cos.agent.text import storable
@@ -56,14 +55,17 @@ class Approvals:
         self._database = database
         self._sql = core_statements("approvals")
 
-    async def request(self, request: ApprovalRequest, content_hash: str, timeout_seconds: float) -> RequestedApproval:
-        approval_id, turn, description = new_id(), request.turn, request.description
+    async def request(
+        self, approval_id: UUID, request: ApprovalRequest, content_hash: str, timeout_seconds: float
+    ) -> RequestedApproval:
+        turn, description = request.turn, request.description
         row = {
             "id": approval_id, "session_id": turn.session_id, "turn_id": turn.turn_id, "profile_id": turn.profile_id,
             "tags": list(turn.tags), "call_id": request.call_id, "tool": request.name,
-            "args": json_text(request.args), "cwd": description.cwd, "content_hash": content_hash,
-            "title": storable(description.title), "detail": storable(description.detail), "diff": description.diff,
-            "risk": request.risk, "reason": "; ".join(request.reasons), "timeout_seconds": timeout_seconds,
+            "args": json_text(request.args), "cwd": _storable(description.cwd), "content_hash": content_hash,
+            "title": storable(description.title), "detail": storable(description.detail),
+            "diff": _storable(description.diff),
+            "risk": request.risk, "reason": storable("; ".join(request.reasons)), "timeout_seconds": timeout_seconds,
         }  # fmt: skip
         made = await self._database.fetch(self._sql["request_approval"], row)
         return RequestedApproval(id=approval_id, **made[0])
@@ -75,8 +77,8 @@ class Approvals:
             LookupError: there is no such approval.
         """
         row = {
-            "id": approval_id, "status": answer.decision, "scope": answer.scope, "reason": answer.reason,
-            "answered_by": answer.answered_by,
+            "id": approval_id, "status": answer.decision, "scope": answer.scope,
+            "reason": _storable(answer.reason), "answered_by": _storable(answer.answered_by),
         }  # fmt: skip
         if await self._database.fetch(self._sql["answer_approval"], row):
             return answer
@@ -93,3 +95,7 @@ class Approvals:
         """Every unanswered request of every session, oldest first."""
         rows = await self._database.fetch(self._sql["pending_approvals"])
         return [PendingApproval(**row | {"tags": tuple(row["tags"])}) for row in rows]
+
+
+def _storable(text: str | None) -> str | None:
+    return None if text is None else storable(text)

@@ -63,7 +63,11 @@ class Database:
         except (PoolTimeout, psycopg.Error) as error:
             await self._pool.close()
             raise DatabaseError(await self._why_unreachable(error)) from error
-        await self.hold_boot_lock()
+        try:
+            await self.hold_boot_lock()
+        except DatabaseError:
+            await self.close()
+            raise
         return self
 
     async def close(self) -> None:
@@ -96,6 +100,7 @@ class Database:
                 return
             except psycopg.Error:
                 log.warning("the connection that held the lock of this process was lost")
+                await self._lock_holder.close()
         statement = core_statements("start")["hold_boot_lock"]
         try:
             self._lock_holder = await psycopg.AsyncConnection[Row].connect(

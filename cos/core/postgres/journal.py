@@ -121,7 +121,8 @@ class PostgresJournal:
         usage: Usage | None = None,
     ) -> None:
         ending = {
-            "turn_id": turn.turn_id, "status": status.value, "stop_reason": stop_reason, "error": error,
+            "turn_id": turn.turn_id, "status": status.value, "stop_reason": stop_reason,
+            "error": storable(error) if error is not None else None,
             "usage": json.dumps(asdict(usage)) if usage else None,
         }  # fmt: skip
 
@@ -150,7 +151,7 @@ class PostgresJournal:
 
     async def _settle(self, connection: Connection, turn: TurnInfo, row: dict[str, Any], status: TurnStatus) -> None:
         before = ToolCallStatus(row["status"])
-        content = row["result"] if row["result"] is not None else unanswered_text(before, status)
+        content = unanswered_text(before, status, row["result"])
         is_error = row["is_error"] or not before.is_final
         message = ToolResultMessage(call_id=row["call_id"], content=content, is_error=is_error)
         await self._insert(connection, turn, message, new_id(), active=True)
@@ -190,6 +191,8 @@ class PostgresJournal:
         except psycopg.errors.UniqueViolation as error:
             if error.diag.constraint_name == "messages_pkey":
                 raise AlreadyAcceptedError(f"message {message_id} has its turn already") from error
+            if error.diag.constraint_name == "messages_one_result" and isinstance(message, ToolResultMessage):
+                raise IdentityError(f"tool call {message.call_id} already has its result") from error
             raise
         if isinstance(message, AssistantMessage) and active:
             for position, call in enumerate(message.tool_calls):

@@ -9,6 +9,7 @@ from uuid import UUID
 from cos.agent.events import Usage
 from cos.agent.messages import UserMessage, message_from_json, message_json
 from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.agent.text import storable
 from cos.core.errors import SessionError
 from cos.core.postgres.database import Database, Row
 from cos.core.postgres.statements import core_statements
@@ -62,7 +63,7 @@ class Sessions:
         return [_session_row(row) for row in rows]
 
     async def set_title(self, session_id: UUID, title: str) -> None:
-        await self._database.fetch(self._sql["set_title"], {"id": session_id, "title": title})
+        await self._database.fetch(self._sql["set_title"], {"id": session_id, "title": storable(title)})
 
     async def freeze_prompt(self, session_id: UUID, frozen_prompt: str, cwd: str) -> None:
         """Store what comes before the conversation. The first to do so decides; later calls change nothing."""
@@ -105,6 +106,10 @@ class Sessions:
         """What waits, first in first out."""
         rows = await self._database.fetch(self._sql["queued"], {"session_id": session_id})
         return [QueuedMessage(id=row["id"], text=_queued_text(row["body"]), source=row["source"]) for row in rows]
+
+    async def dequeue(self, message_id: UUID) -> None:
+        """Forget a waiting message: it has its turn already."""
+        await self._database.fetch(self._sql["dequeue"], {"id": message_id})
 
     async def pause_queue(self, session_id: UUID, *, paused: bool) -> None:
         await self._database.fetch(self._sql["pause_queue"], {"session_id": session_id, "paused": paused})

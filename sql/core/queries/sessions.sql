@@ -60,6 +60,9 @@ ON CONFLICT (session_id, client_message_id) WHERE client_message_id IS NOT NULL 
 -- name: queued
 SELECT id, body::text AS body, source, client_message_id FROM queued_messages WHERE session_id = %(session_id)s ORDER BY id;
 
+-- name: dequeue
+DELETE FROM queued_messages WHERE id = %(id)s;
+
 -- name: pause_queue
 UPDATE sessions SET queue_paused = %(paused)s WHERE id = %(session_id)s;
 
