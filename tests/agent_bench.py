@@ -1,4 +1,4 @@
-"""A real agent over a MemoryJournal, a scripted provider and an approver that answers as told: for tests of the loop."""
+"""A real agent over a MemoryJournal, a scripted provider and an approver that answers as told."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ async def echo(args: dict[str, Any], turn: TurnInfo, ctx: ToolContext) -> ToolOu
 def tool(name: str, run: Any = echo, *, risk: Risk = "read", parallel: bool = True, **more: Any) -> Tool:
     more = {"schema": ANY_OBJECT, **more}
     return Tool(
-        name=name, title=name, description=name, run=run, origin="test", risk=risk, parallel=parallel and risk == "read",
-        **more,
+        name=name, title=name, description=name, run=run, origin="test", risk=risk,
+        parallel=parallel and risk == "read", **more,
     )  # fmt: skip
 
 

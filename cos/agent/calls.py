@@ -139,7 +139,11 @@ class CallRunner:
             return
         args = copy.deepcopy(call.call.args)
         verdict = await judge_call(self._hooks, **self._call_arguments(state, call, args))
-        call.call = call.call.model_copy(update={"args": json.loads(json_text(args))})
+        try:
+            call.call = call.call.model_copy(update={"args": json.loads(json_text(args))})
+        except (TypeError, ValueError) as error:
+            _refuse(call, ToolCallStatus.ERROR, f"Not run: a plugin put into the arguments what is not JSON: {error}.")
+            return
         call.risk = _risk(tool, call.call.args)
         if verdict.blocked_by is not None:
             _refuse(call, ToolCallStatus.DENIED, f"Not run: {verdict.message}")
