@@ -16,16 +16,12 @@ import errno
 import re
 from typing import TYPE_CHECKING
 
-from cos.agent.errors import CosError
+from cos.core.errors import DatabaseError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 OTHER_DATABASE = "set database.url to use another Postgres"
-
-
-class DatabaseError(CosError):
-    """The embedded Postgres cannot be used."""
 
 
 class DatabaseBinariesError(DatabaseError):
