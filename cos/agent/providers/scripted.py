@@ -103,6 +103,9 @@ class ScriptedProvider:
     def context_window(self, model: str) -> int | None:
         return self._window
 
+    async def prepare(self) -> None:
+        """Nothing to prepare."""
+
     async def close(self) -> None:
         self.is_closed = True
 
