@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.cells import cell_len
 from rich.style import Style
 
 from cos.tui.transcript.diff import counts, diff_lines
-from cos.tui.transcript.lines import GUTTER, Line, Run, clean, make_line, paragraph, plain_lines, shorten
+from cos.tui.transcript.lines import GUTTER, Line, Run, clean, make_line, one_line, paragraph, plain_lines, shorten
 from cos.tui.transcript.markdown import render_block
 from cos.tui.transcript.stream import Block, BlockSplitter
 
@@ -101,7 +102,7 @@ class TurnHeader(Entry):
     reachable: ClassVar[bool] = False
 
     def lines(self, width: int, look: Look) -> list[Line]:
-        text = shorten(clean(self.text).replace("\n", " "), width - 6)
+        text = shorten(one_line(self.text), width - 6)
         lead = [("── ", look.rule)] if width > 12 else []
         rest = width - cell_len(text) - 5
         tail = [(" " + "─" * rest, look.rule)] if rest > 0 and lead else []
@@ -133,7 +134,7 @@ class UserMessage(Entry):
     def lines(self, width: int, look: Look) -> list[Line]:
         bar: list[Run] = [("▌ ", look.user)]
         mark = fold_mark(self.is_folded) if self.foldable else ""
-        label = shorten(mark + clean(self.label), width - 2)
+        label = shorten(mark + one_line(self.label), width - 2)
         found = [make_line([(label, look.user)], width, look, lead=bar)._replace(text="")]
         found.extend(_bounded(self.text, look.base, width, look, bar, 10 if self.is_folded else MOST_PLAIN_LINES))
         return found
@@ -146,16 +147,15 @@ class UserMessage(Entry):
 
 
 def _bounded(text: str, style: Style, width: int, look: Look, lead: list[Run], most: int) -> list[Line]:
-    """The first lines of a text and how many are not shown."""
-    rows = text.rstrip("\n").split("\n", most)
-    found = list(plain_lines("\n".join(rows[:most]), style, width - 1, look, lead=lead))
-    hidden = rows[most].count("\n") + 1 if len(rows) > most else 0
+    """The first lines of a text and how much is not shown."""
+    *rows, rest = [*text.rstrip("\n").split("\n", most), ""] if text.count("\n") < most else text.split("\n", most)
+    found = list(islice(plain_lines("\n".join(rows), style, width - 1, look, lead=lead), most + 1))
+    note = f"… {rest.count(chr(10)) + 1:,} more lines" if rest else ""
     if len(found) > most:
-        del found[most:]
-        note = f"… {hidden:,} more lines and the rest of this one" if hidden else "… cut here: the rest is very long"
+        found.pop()
+        note = f"… {len(text) - sum(len(line.text) + len(line.joint) for line in found):,} more characters"
+    if note:
         found.extend(paragraph([(note, look.muted)], width - 1, look, lead=lead))
-    elif hidden:
-        found.extend(paragraph([(f"… {hidden:,} more lines", look.muted)], width - 1, look, lead=lead))
     return [line._replace(strip=line.strip.adjust_cell_length(width, look.base)) for line in found]
 
 
@@ -337,7 +337,7 @@ class Diff(Entry):
         lead: list[Run] = [(" " * GUTTER, look.base)]
         added, removed = counts(self.diff)
         amount = f"  +{added} -{removed}"
-        title = shorten(clean(self.title or "diff").replace("\n", " "), width - GUTTER - 3 - len(amount))
+        title = shorten(one_line(self.title or "diff"), width - GUTTER - 3 - len(amount))
         head: list[Run] = [(fold_mark(self.is_folded), look.muted), (title, Style(bold=True)), (amount, look.muted)]
         found = [make_line(head, width, look, lead=lead)]
         if not self.is_folded:

@@ -66,6 +66,11 @@ def clip(text: str, limit: int = LONGEST_LINE) -> str:
     return f"{text[:limit]} … {len(text) - limit:,} more characters"
 
 
+def one_line(text: str, limit: int = 500) -> str:
+    """A title or a note: cleaned, on one line, and never longer than is worth measuring."""
+    return clean(text if len(text) <= limit else text[:limit] + "…").replace("\n", " ")
+
+
 def shorten(text: str, width: int) -> str:
     """`text` cut to `width` cells, ending in `…` when something is missing."""
     if len(text) <= width * 8 and cell_len(text) <= width:
@@ -96,11 +101,30 @@ def make_line(
     cells = sum(cell_len(segment.text) for segment in segments)
     if cells < width:
         segments.append(Segment(" " * (width - cells), base if fill is None else base + fill))
-    strip = Strip(segments, max(cells, width))
-    if cells > width:
-        strip = strip.crop(0, width)
+    strip = Strip(segments, width) if cells <= width else cut(segments, width, base)
     text = "".join(text for text, _ in runs)
     return Line(strip, text, sum(len(text) for text, _ in lead), joint)
+
+
+def cut(segments: Iterable[Segment], width: int, base: Style) -> Strip:
+    """The first `width` cells; where a wide glyph would be halved, a space stands."""
+    found: list[Segment] = []
+    room = width
+    for segment in segments:
+        size = cell_len(segment.text)
+        if size <= room:
+            found.append(segment)
+            room -= size
+            continue
+        kept = 0
+        for _, end, cells in split_graphemes(segment.text)[0]:
+            if cells > room:
+                break
+            room -= cells
+            kept = end
+        found.append(Segment(segment.text[:kept], segment.style))
+        break
+    return Strip([*found, Segment(" " * room, base)] if room else found, width)
 
 
 def wrap(runs: Sequence[Run], width: int, *, hard: bool = False) -> Iterator[tuple[list[Run], str]]:
