@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from rich.cells import cell_len
@@ -27,11 +28,12 @@ def numbered(count: int, first: int = 0) -> list[Entry]:
     return [Notice(key=f"n{number}", text=f"number {number}") for number in range(first, first + count)]
 
 
-class Opened:
-    def __init__(self, pilot: Pilot[None], view: Transcript) -> None:
-        self.pilot, self.view = pilot, view
+class Opened(NamedTuple):
+    pilot: Pilot[None]
+    view: Transcript
 
 
+@asynccontextmanager
 async def opened(entries: list[Entry], size: tuple[int, int] = (60, 12)) -> AsyncIterator[Opened]:
     app = TranscriptDemo(entries)
     async with app.run_test(size=size) as pilot:
@@ -40,7 +42,7 @@ async def opened(entries: list[Entry], size: tuple[int, int] = (60, 12)) -> Asyn
 
 
 async def test_it_opens_at_the_end_and_follows_what_is_added() -> None:
-    async for it in opened(numbered(50)):
+    async with opened(numbered(50)) as it:
         assert texts(it.view)[-1].endswith("number 49")
         it.view.append(Notice(key="x", text="the newest"))
         await it.pilot.pause()
@@ -48,7 +50,7 @@ async def test_it_opens_at_the_end_and_follows_what_is_added() -> None:
 
 
 async def test_scrolling_up_stops_following_and_a_hint_counts_new_lines_until_end_is_pressed() -> None:
-    async for it in opened(numbered(50)):
+    async with opened(numbered(50)) as it:
         await it.pilot.press("pageup")
         before = texts(it.view)
         it.view.append(*numbered(2, first=50))
@@ -62,7 +64,7 @@ async def test_scrolling_up_stops_following_and_a_hint_counts_new_lines_until_en
 
 
 async def test_streamed_text_below_does_not_move_what_is_read() -> None:
-    async for it in opened([*numbered(50), AssistantText(key="a")]):
+    async with opened([*numbered(50), AssistantText(key="a")]) as it:
         await it.pilot.press("pageup")
         before = texts(it.view)
         for _ in range(20):
@@ -73,7 +75,7 @@ async def test_streamed_text_below_does_not_move_what_is_read() -> None:
 
 
 async def test_scrolling_back_to_the_end_follows_again() -> None:
-    async for it in opened(numbered(50)):
+    async with opened(numbered(50)) as it:
         await it.pilot.press("pageup")
         assert not it.view.auto_follow
         await it.pilot.press("pagedown")
@@ -81,7 +83,7 @@ async def test_scrolling_back_to_the_end_follows_again() -> None:
 
 
 async def test_deltas_are_only_stored_until_the_next_frame() -> None:
-    async for it in opened([AssistantText(key="a")]):
+    async with opened([AssistantText(key="a")]) as it:
         for word in ("one ", "two ", "three"):
             it.view.append_text("a", word)
         assert texts(it.view)[0] == ""
@@ -90,7 +92,7 @@ async def test_deltas_are_only_stored_until_the_next_frame() -> None:
 
 
 async def test_space_folds_and_unfolds_the_entry_under_the_cursor() -> None:
-    async for it in opened([*numbered(2), Thinking(key="k", text="because " * 3)]):
+    async with opened([*numbered(2), Thinking(key="k", text="because " * 3)]) as it:
         await it.pilot.press("up", "space")
         assert it.view.cursor_key == "k"
         assert texts(it.view)[4:6] == ["▎ ▾ thought for a while (3 words)", "▎ ▏ because because because"]
@@ -99,18 +101,18 @@ async def test_space_folds_and_unfolds_the_entry_under_the_cursor() -> None:
 
 
 async def test_a_click_on_its_first_line_folds_an_entry() -> None:
-    async for it in opened([ToolCall(key="c", name="terminal", state="ok", detail="$ true"), *numbered(1)]):
+    async with opened([ToolCall(key="c", name="terminal", state="ok", detail="$ true"), *numbered(1)]) as it:
         await it.pilot.click(Transcript, offset=(4, 0))
-        assert texts(it.view)[1] == "    │ $ true"
+        assert texts(it.view)[1] == "▎   │ $ true"
         await it.pilot.click(Transcript, offset=(8, 1))
-        assert texts(it.view)[1] == "    │ $ true"
+        assert texts(it.view)[1] == "▎   │ $ true"
         await it.pilot.click(Transcript, offset=(4, 0), times=1)
         assert "$ true" not in "\n".join(texts(it.view))
 
 
 async def test_unfolding_keeps_the_first_line_where_it_is() -> None:
     long = Thinking(key="k", text="\n".join(f"thought {number}" for number in range(100)))
-    async for it in opened([*numbered(20), long, *numbered(2, first=20)]):
+    async with opened([*numbered(20), long, *numbered(2, first=20)]) as it:
         y = next(y for y, text in enumerate(texts(it.view)) if "thought for" in text)
         it.view.toggle("k")
         await it.pilot.pause()
@@ -119,7 +121,7 @@ async def test_unfolding_keeps_the_first_line_where_it_is() -> None:
 
 
 async def test_the_cursor_skips_turn_headers_and_enter_activates() -> None:
-    async for it in opened(conversation(), size=(80, 24)):
+    async with opened(conversation(), size=(80, 24)) as it:
         seen = []
         for _ in range(6):
             await it.pilot.press("up")
@@ -168,7 +170,7 @@ async def test_scrolling_up_line_by_line_through_entries_never_drawn_shows_every
     entries: list[Entry] = [
         AssistantText(key=f"a{n}", text=f"## head {n}\n\n- x\n- y\n\n" + "word " * 60) for n in range(40)
     ]
-    async for it in opened(entries, size=(50, 10)):
+    async with opened(entries, size=(50, 10)) as it:
         bottom_up = [texts(it.view)[-1]]
         first = texts(it.view)
         top = it.view.scroll_offset.y
@@ -185,7 +187,7 @@ async def test_scrolling_up_line_by_line_through_entries_never_drawn_shows_every
 @pytest.mark.parametrize("size", [(20, 5), (10, 3), (1, 1), (500, 10)])
 async def test_it_survives_a_resize_while_a_stream_runs(size: tuple[int, int]) -> None:
     """H-051."""
-    async for it in opened([*conversation(), AssistantText(key="s")], size=(80, 24)):
+    async with opened([*conversation(), AssistantText(key="s")], size=(80, 24)) as it:
         it.view.append_text("s", ANSWER)
         for step in (size, (80, 24), size):
             await it.pilot.resize_terminal(*step)
@@ -198,7 +200,7 @@ async def test_it_survives_a_resize_while_a_stream_runs(size: tuple[int, int]) -
 
 async def test_a_resize_keeps_the_entry_that_is_read_at_the_top() -> None:
     entries: list[Entry] = [AssistantText(key=f"a{n}", text=f"start{n} " + "word " * 80) for n in range(40)]
-    async for it in opened(entries, size=(80, 10)):
+    async with opened(entries, size=(80, 10)) as it:
         it.view.scroll_to(y=200)
         await it.pilot.pause()
         line = it.view.scroll_offset.y
@@ -218,20 +220,19 @@ async def select(pilot: Pilot[None], start: tuple[int, int], end: tuple[int, int
 
 async def test_a_mouse_selection_copies_words_without_bars_and_rejoins_wrapped_lines() -> None:
     """H-052."""
-    async for it in opened([UserMessage(key="u", text="alpha beta gamma\nsecond line")], size=(15, 8)):
+    async with opened([UserMessage(key="u", text="alpha beta gamma\nsecond line")], size=(15, 8)) as it:
         assert texts(it.view)[:4] == ["▌ you", "▌ alpha beta", "▌ gamma", "▌ second line"]
         assert await select(it.pilot, (2, 1), (7, 3)) == "alpha beta gamma\nsecond"
 
 
 async def test_a_selection_over_several_entries_takes_their_text() -> None:
-    async for it in opened(
-        [UserMessage(key="u", text="漢字 x"), AssistantText(key="a", text="- **b**\n\n```py\nx = 1\n```")]
-    ):
-        assert await select(it.pilot, (0, 1), (20, 7)) == "漢字 x\n\nb\n\n\nx = 1"
+    entries = [UserMessage(key="u", text="漢字 x"), AssistantText(key="a", text="- **b**\n\n```py\nx = 1\n```")]
+    async with opened(entries) as it:
+        assert await select(it.pilot, (0, 0), (20, 7)) == "漢字 x\n\nb\n\nx = 1"
 
 
 async def test_a_selection_is_painted_and_stays_on_its_words_while_text_streams() -> None:
-    async for it in opened([UserMessage(key="u", text="hello world"), AssistantText(key="a", text="x")]):
+    async with opened([UserMessage(key="u", text="hello world"), AssistantText(key="a", text="x")]) as it:
         assert await select(it.pilot, (2, 1), (6, 1)) == "hello"
         style = it.pilot.app.screen.get_component_rich_style("screen--selection")
         painted = [s.text for s in it.view.render_line(1) if s.style and s.style.bgcolor == style.bgcolor]
@@ -243,19 +244,19 @@ async def test_a_selection_is_painted_and_stays_on_its_words_while_text_streams(
 
 
 async def test_a_drag_that_begins_on_a_tool_row_does_not_fold_it() -> None:
-    async for it in opened([ToolCall(key="c", name="terminal", state="ok", detail="$ true")]):
+    async with opened([ToolCall(key="c", name="terminal", state="ok", detail="$ true")]) as it:
         await select(it.pilot, (4, 0), (20, 0))
         assert len([text for text in texts(it.view) if text]) == 1
 
 
 async def test_a_double_click_takes_the_whole_entry() -> None:
-    async for it in opened([*numbered(1), AssistantText(key="a", text="one\n\ntwo")]):
+    async with opened([*numbered(1), AssistantText(key="a", text="one\n\ntwo")]) as it:
         await it.pilot.double_click(Transcript, offset=(3, 2))
         assert it.pilot.app.screen.get_selected_text() == "one\n\ntwo"
 
 
 async def test_everything_selected_copies_entries_that_were_never_drawn() -> None:
-    async for it in opened(numbered(500)):
+    async with opened(numbered(500)) as it:
         it.view.text_select_all()
         copied = it.pilot.app.screen.get_selected_text()
         assert copied is not None
@@ -271,7 +272,7 @@ async def test_ten_thousand_entries_open_without_drawing_them() -> None:
             drawn += 1
             return super().lines(width, look)
 
-    async for it in opened([Counted(key=str(number), text=f"number {number}") for number in range(10_000)]):
+    async with opened([Counted(key=str(number), text=f"number {number}") for number in range(10_000)]) as it:
         assert texts(it.view)[-1].endswith("number 9999")
         assert drawn < 200
         await it.pilot.press("home")
@@ -280,7 +281,7 @@ async def test_ten_thousand_entries_open_without_drawing_them() -> None:
 
 
 async def test_drawn_lines_of_entries_left_behind_are_forgotten() -> None:
-    async for it in opened(numbered(2_000)):
+    async with opened(numbered(2_000)) as it:
         for y in range(0, 3_900, 10):
             it.view.scroll_to(y=y)
         page = it.view._page
@@ -289,7 +290,7 @@ async def test_drawn_lines_of_entries_left_behind_are_forgotten() -> None:
 
 
 async def test_a_changed_theme_recolours_what_was_drawn() -> None:
-    async for it in opened([UserMessage(key="u", text="hi")]):
+    async with opened([UserMessage(key="u", text="hi")]) as it:
         before = it.view.render_line(0)
         it.pilot.app.theme = "textual-light"
         await it.pilot.pause()
@@ -299,7 +300,7 @@ async def test_a_changed_theme_recolours_what_was_drawn() -> None:
 
 
 async def test_entries_change_by_key_and_unknown_keys_are_named() -> None:
-    async for it in opened([ToolCall(key="c", name="terminal", state="running")]):
+    async with opened([ToolCall(key="c", name="terminal", state="running")]) as it:
         it.view.update("c", state="ok", duration_seconds=2.0)
         it.view.append_output("c", "out\n")
         it.view.flush()
@@ -324,7 +325,7 @@ async def test_entries_change_by_key_and_unknown_keys_are_named() -> None:
 async def test_a_delta_that_waits_for_its_frame_does_not_survive_its_entry(
     change: Callable[[Transcript], None],
 ) -> None:
-    async for it in opened(numbered(50)):
+    async with opened(numbered(50)) as it:
         it.view.update("n49", text="changed")
         change(it.view)
         it.view.flush()

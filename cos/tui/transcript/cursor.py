@@ -117,6 +117,7 @@ class CursorView(PagedView, can_focus=True):
 
     async def _on_click(self, event: events.Click) -> None:
         """A click sets the cursor, and folds on the first line of an entry; a double click selects the entry."""
+        event.prevent_default()
         if self.new_lines and event.y == self.size.height - 1:
             self.follow()
             return

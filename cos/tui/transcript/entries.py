@@ -135,7 +135,7 @@ class UserMessage(Entry):
         bar: list[Run] = [("▌ ", look.user)]
         mark = fold_mark(self.is_folded) if self.foldable else ""
         label = shorten(mark + one_line(self.label), width - 2)
-        found = [make_line([(label, look.user)], width, look, lead=bar)._replace(text="")]
+        found = [make_line([(label, look.user)], width, look, lead=bar)._replace(text="", joint="")]
         found.extend(_bounded(self.text, look.base, width, look, bar, 10 if self.is_folded else MOST_PLAIN_LINES))
         return found
 

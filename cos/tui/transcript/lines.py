@@ -41,7 +41,8 @@ class Line(NamedTuple):
     lead: int = 0
     """Characters of the strip before `text`."""
     joint: str = "\n"
-    """What a copy puts between this line and the next: empty or a space where only the width broke the line."""
+    """What a copy puts between this line and the next. Empty or a space where only the width broke the line, and empty
+    with no text for a line that is a label only."""
 
 
 class Break(NamedTuple):

@@ -156,7 +156,9 @@ class Painter:
             label = clean(info.split(maxsplit=1)[0])[:40]
             runs = [(label, look.muted + look.code_block)]
             lead = [*self._lead(), bar]
-            self.lines.append(make_line(runs, self._width, look, lead=lead, fill=look.code_block)._replace(text=""))
+            self.lines.append(
+                make_line(runs, self._width, look, lead=lead, fill=look.code_block)._replace(text="", joint="")
+            )
         for runs in code_lines(code, info, look):
             lead = [*self._lead(), bar]
             room = self._width - _cells(lead) - 1

@@ -143,14 +143,14 @@ class Page:
         """Draw what overlaps these lines and was never drawn; True when a height turned out different."""
         if not self.rows or not self.total:
             return False
-        before = self.total
         changed = False
         at, _ = self._index.locate(top)
         while at < len(self.rows) and self._index.start(at) < bottom:
             if not self.rows[at].measured:
+                guessed = self._index[at]
                 self._draw(at)
+                changed = changed or self._index[at] != guessed
             at += 1
-            changed = changed or self.total != before
         self._forget_old()
         return changed
 
