@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from cos.tui.transcript import AssistantText, Entry, Notice, ToolCall, Transcript, UserMessage
+from cos.tui.transcript import AssistantText, Entry, Notice, ToolCall, Transcript, UserMessage, prepare_markdown
 from cos.tui.transcript.look import Look
 from cos.tui.transcript.markdown import render_markdown
 from tests.tui.transcript_demo import TranscriptDemo
@@ -65,7 +65,7 @@ async def watch(lags: list[float]) -> None:
 
 
 def once(text: str) -> None:
-    render_markdown("warm `up`\n\n```python\nx = 1\n```", 120, Look())
+    prepare_markdown()
     cpu = time.process_time()
     lines = render_markdown(text, 120, Look())
     print(f"rendered once: {time.process_time() - cpu:.3f} s CPU, {len(lines)} lines")

@@ -266,6 +266,13 @@ def test_a_cut_line_says_how_much_is_missing() -> None:
     assert folded[-1].text == "… 99,230 more characters"
 
 
+def test_one_huge_paragraph_shows_its_start_and_says_how_much_is_missing() -> None:
+    texts = [line.text for line in AssistantText(key="a", text="word " * 200_000).lines(120, LOOK)]
+    assert texts[0].startswith("word word")
+    assert "… 995,9" in " ".join(texts)
+    assert len(texts) < 60
+
+
 def test_a_huge_answer_shows_its_start_and_end_and_copies_whole() -> None:
     text = "\n\n".join(f"paragraph {number} " + "word " * 40 for number in range(3_000))
     entry = AssistantText(key="a", text=text)

@@ -12,7 +12,7 @@ from rich.style import Style
 
 from cos.tui.transcript.diff import counts, diff_lines
 from cos.tui.transcript.lines import GUTTER, Line, Run, clean, make_line, one_line, paragraph, plain_lines, shorten
-from cos.tui.transcript.markdown import render_block
+from cos.tui.transcript.markdown import LARGEST_BLOCK, render_block
 from cos.tui.transcript.stream import Block, BlockSplitter
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class AssistantText(Entry):
 
 def _within_bounds(blocks: list[Block]) -> list[Block]:
     """All blocks, or those of the start and the end of a huge text around a note on what is left out."""
-    sizes = [len(block.text) for block in blocks]
+    sizes = [min(len(block.text), LARGEST_BLOCK) for block in blocks]
     if sum(sizes) <= MOST_MARKDOWN:
         return blocks
     first = last = used = 0
@@ -237,7 +237,7 @@ def _within_bounds(blocks: list[Block]) -> list[Block]:
         last += 1
         used += sizes[-last]
     end = len(blocks) - last
-    hidden = sum(sizes[first:end])
+    hidden = sum(len(block.text) for block in blocks[first:end])
     note = Block(kind="markdown", text=f"*… {hidden:,} more characters are not shown here; a copy has them …*")
     return [*blocks[:first], note, *blocks[end:]]
 

@@ -151,7 +151,7 @@ class Page:
                 self._draw(at)
                 changed = changed or self._index[at] != guessed
             at += 1
-        self._forget_old()
+        self._forget_old(max(KEPT_DRAWN, 2 * (bottom - top)))
         return changed
 
     def place(self, line: int) -> Place | None:
@@ -208,8 +208,8 @@ class Page:
         height = self._index[at]
         self._index.set(at, height + row.gap - before if height else 0)
 
-    def _forget_old(self) -> None:
-        while len(self._recent) > KEPT_DRAWN:
+    def _forget_old(self, kept: int) -> None:
+        while len(self._recent) > kept:
             _, row = self._recent.popitem(last=False)
             row.drawn = None
             row.entry.forget()
