@@ -30,7 +30,7 @@ PIECES = st.lists(
     st.one_of(
         st.sampled_from([
             *AWKWARD, "# ", "- ", "1. ", "> ", "**", "`", "```", "```py\n", "~~~\n", "|a|b|\n|-|-:|\n|", "|",
-            "\n", "\n\n", "    ", "  ",
+            "\n", "\n\n", "    ", "  ", "\n```json\n👩‍👩‍👧‍👦\n", "```py\n⏺️ = '👍🏽'\n",
             "[t](http://e.org/a)", "[t](javascript:x)", "![i](u)", "---\n", "<b>", "word", " ",
             "\\", "=\n", "***", "- [ ] ", "\r\n",
         ]),
@@ -55,6 +55,7 @@ def every_kind(text: str) -> list[Entry]:
 def assert_sound(lines: list[Line], width: int) -> None:
     for line in lines:
         assert line.strip.cell_length == width
+        assert cell_len(line.strip.text) == width
         assert sum(cell_len(segment.text) for segment in line.strip) == width
         for segment in line.strip:
             bad = [c for c in segment.text if unicodedata.category(c) in ("Cc", "Cs") or c in "\u202e\u2060\u2028"]

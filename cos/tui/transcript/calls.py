@@ -10,7 +10,7 @@ from rich.style import Style
 
 from cos.tui.transcript.diff import diff_lines
 from cos.tui.transcript.entries import Entry, fold_mark
-from cos.tui.transcript.lines import GUTTER, clean, make_line, one_line, paragraph, plain_lines, shorten
+from cos.tui.transcript.lines import GUTTER, harmless, make_line, one_line, paragraph, plain_lines, shorten
 from cos.tui.transcript.output import HeadTail
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class ToolCall(Entry):
         first, hidden, last = self._output.view(10**6, 10**6)
         output = [*first, *([f"… {hidden:,} lines were not kept …"] if hidden else []), *last]
         parts = [f"{self.state}  {self.name}  {self.title}".rstrip(), self.note, self.detail, self.diff]
-        return clean("\n".join(part for part in [*parts, "\n".join(output), self.result] if part))
+        return harmless("\n".join(part for part in [*parts, "\n".join(output), self.result] if part))
 
     def estimate(self, width: int) -> int:
         return 1 if self.compact else 14

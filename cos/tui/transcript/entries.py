@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from cos.tui.transcript.diff import counts, diff_lines
-from cos.tui.transcript.lines import GUTTER, Line, Run, clean, make_line, one_line, paragraph, plain_lines, shorten
+from cos.tui.transcript.lines import GUTTER, Line, Run, harmless, make_line, one_line, paragraph, plain_lines, shorten
 from cos.tui.transcript.markdown import LARGEST_BLOCK, render_block
 from cos.tui.transcript.stream import Block, BlockSplitter
 
@@ -110,7 +110,7 @@ class TurnHeader(Entry):
         return [line._replace(text=text)]
 
     def plain(self) -> str:
-        return clean(self.text)
+        return harmless(self.text)
 
     def estimate(self, width: int) -> int:
         return 1
@@ -140,7 +140,7 @@ class UserMessage(Entry):
         return found
 
     def plain(self) -> str:
-        return clean(self.text)
+        return harmless(self.text)
 
     def estimate(self, width: int) -> int:
         return 12 if self.is_folded else _estimate(self.text, width) + 1
@@ -214,7 +214,7 @@ class AssistantText(Entry):
         return self._drawn[block]
 
     def plain(self) -> str:
-        return clean(self._whole())
+        return harmless(self._whole())
 
     def estimate(self, width: int) -> int:
         return _estimate(self._whole(), width)
@@ -288,7 +288,7 @@ class Thinking(Entry):
         return self.text
 
     def plain(self) -> str:
-        return clean(self._whole())
+        return harmless(self._whole())
 
     def estimate(self, width: int) -> int:
         return 1 if self.is_folded else _estimate(self._whole(), width) + 1
@@ -315,7 +315,7 @@ class Notice(Entry):
         return [first, *found[1:]]
 
     def plain(self) -> str:
-        return clean(self.text)
+        return harmless(self.text)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -345,7 +345,7 @@ class Diff(Entry):
         return found
 
     def plain(self) -> str:
-        return clean(self.diff)
+        return harmless(self.diff)
 
     def estimate(self, width: int) -> int:
         return 1 if self.is_folded else self.diff.count("\n") + 2

@@ -29,6 +29,8 @@ GUTTER = 2
 """Cells at the left that belong to the cursor mark."""
 
 LONGEST_LINE = 4_000
+_SYMBOL = "\u2190-\u2bff\U0001f000-\U0001faff"
+_JOINS_NOTHING = re.compile(f"(?<![{_SYMBOL}\ufe0f])\u200d|\u200d(?![{_SYMBOL}])")
 _PIECES = re.compile(" +|[^ ]+")
 
 
@@ -54,10 +56,18 @@ class Break(NamedTuple):
 
 
 def clean(text: str) -> str:
-    """`text` with nothing in it that a terminal would act on; line feeds stay, tabs become spaces."""
+    """`text` with nothing in it that a terminal would act on; line feeds stay, tabs become spaces.
+
+    A zero-width joiner that does not join two symbols goes too: tables of widths and terminals disagree on it.
+    """
     if text.isascii() and text.isprintable():
         return text
-    return visible(storable(text)).expandtabs(4)
+    return _JOINS_NOTHING.sub("", harmless(text)).expandtabs(4)
+
+
+def harmless(text: str) -> str:
+    """`text` for a clipboard: every character that is seen, and controls as visible signs."""
+    return visible(storable(text))
 
 
 def clip(text: str, limit: int = LONGEST_LINE) -> str:
