@@ -134,7 +134,7 @@ async def test_enter_posts_which_entry_was_activated() -> None:
     activated: list[str] = []
 
     class Listening(TranscriptDemo):
-        def on_cursor_view_entry_activated(self, event: Transcript.EntryActivated) -> None:
+        def on_transcript_entry_activated(self, event: Transcript.EntryActivated) -> None:
             activated.append(event.key)
 
     app = Listening(numbered(3))
@@ -147,7 +147,7 @@ async def test_near_the_start_older_entries_are_asked_for_once_and_prepending_ke
     asked: list[str] = []
 
     class Listening(TranscriptDemo):
-        def on_paged_view_need_older(self) -> None:
+        def on_transcript_need_older(self) -> None:
             asked.append("older")
 
     app = Listening(numbered(30, first=100))
@@ -184,7 +184,7 @@ async def test_scrolling_up_line_by_line_through_entries_never_drawn_shows_every
         assert it.view.scroll_offset.y != top
 
 
-@pytest.mark.parametrize("size", [(20, 5), (10, 3), (1, 1), (500, 10)])
+@pytest.mark.parametrize("size", [(20, 5), (10, 3), (1, 1), (0, 0), (500, 10)])
 async def test_it_survives_a_resize_while_a_stream_runs(size: tuple[int, int]) -> None:
     """H-051."""
     async with opened([*conversation(), AssistantText(key="s")], size=(80, 24)) as it:
@@ -209,6 +209,23 @@ async def test_a_resize_keeps_the_entry_that_is_read_at_the_top() -> None:
         await it.pilot.pause()
         line = it.view.scroll_offset.y
         assert (it.view.entry_at_line(line) or it.view.entry_at_line(line + 1)) is before
+
+
+async def test_a_resize_inside_a_long_entry_stays_near_the_words_that_were_read() -> None:
+    text = "\n\n".join(f"mark{number} " + "word " * 30 for number in range(100))
+    async with opened([AssistantText(key="a", text=text)], size=(80, 10)) as it:
+        it.view.scroll_to(y=it.view.max_scroll_y // 2)
+        await it.pilot.resize_terminal(30, 10)
+        await it.pilot.pause()
+        assert any(f"mark{number} " in "\n".join(texts(it.view)) for number in range(47, 54))
+
+
+async def test_unfolding_at_the_end_goes_on_following_when_the_whole_entry_fits() -> None:
+    async with opened([*numbered(20), Thinking(key="k", text="a\nb\nc")]) as it:
+        it.view.toggle("k")
+        await it.pilot.pause()
+        assert texts(it.view)[-1] == "  ▏ c"
+        assert it.view.auto_follow
 
 
 async def select(pilot: Pilot[None], start: tuple[int, int], end: tuple[int, int]) -> str | None:

@@ -81,13 +81,19 @@ class Page:
             for row in self.rows:
                 row.drawn = None
 
-    def shape(self, width: int) -> None:
-        """Draw everything anew at another width."""
+    def shape(self, width: int, place: Place | None = None) -> Place | None:
+        """Draw everything anew at another width. Returns where the words at `place` are about to be found then."""
+        at = self._index.locate(self.line_of(place))[0] if place else 0
+        before = self._index[at] if place else 0
         self.width = max(1, width)
         for row in self.rows:
             row.drawn, row.measured = None, False
         self._recent.clear()
         self._index = LineIndex(_guess(row, self.width) for row in self.rows)
+        if place is None:
+            return None
+        self._draw(at)
+        return Place(place.order, place.line * self._index[at] // max(1, before))
 
     def clear(self) -> None:
         self.rows.clear()

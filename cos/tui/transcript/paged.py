@@ -52,7 +52,7 @@ class PagedView(ScrollView):
     new_lines: reactive[int] = reactive(0)
     """Lines that were added below while the view did not follow."""
 
-    class NeedOlder(Message):
+    class NeedOlder(Message, namespace="transcript"):
         """The user came near the start: put older entries there with `prepend`, if there are any."""
 
         def __init__(self, view: PagedView) -> None:
@@ -112,9 +112,10 @@ class PagedView(ScrollView):
         super().scroll_to(x, y, **{**options, "animate": False})
 
     def on_resize(self, event: events.Resize) -> None:
-        with self.keeping_place():
-            if self.size.width != self._page.width:
-                self._page.shape(self.size.width)
+        anchor = self._page.place(self.scroll_offset.y)
+        if self.size.width != self._page.width:
+            anchor = self._page.shape(self.size.width, anchor)
+        self._settle(anchor)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
