@@ -23,7 +23,13 @@ from cos.core.approval_policy import register_approval_policy
 from cos.core.background import Background
 from cos.core.config import Config, load_config
 from cos.core.dispatcher import Dispatcher, ProfileAgent
-from cos.core.effective import Flags, effective_approval_timeout, effective_database_url, effective_profile
+from cos.core.effective import (
+    Flags,
+    effective_approval_mode,
+    effective_approval_timeout,
+    effective_database_url,
+    effective_profile,
+)
 from cos.core.embedded.folders import default_state_dir
 from cos.core.embedded.server import EmbeddedPostgres
 from cos.core.first_start import install_shipped
@@ -136,7 +142,8 @@ async def _compose(
             await apply_plugin_schema(database, schema)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks)
     tools = plugins.tools
-    register_approval_policy(hooks, profiles, tools)
+    modes = {name: effective_approval_mode(entry, request.flags).value for name, entry in profiles.items()}
+    register_approval_policy(hooks, modes, tools)
     register_live_feed(hooks, feed.publish)
     timeout = effective_approval_timeout(config, request.flags).value
     desk = ApprovalDesk(Approvals(database), feed.publish, timeout_seconds=timeout, surface=request.surface)

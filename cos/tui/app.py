@@ -56,6 +56,7 @@ class CosApp(App[None]):
     """Owns the screens, the keys that work everywhere, and the workers."""
 
     TITLE = "cos"
+    CSS_PATH = "screens/main.tcss"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help"),

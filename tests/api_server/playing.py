@@ -26,6 +26,7 @@ class Player:
         self._index = 0
         self._signed = 0
         self._has_calls = False
+        self._is_reusable = False
 
     async def play(self, reply: Reply) -> bool:
         """Whether the connection can be used again.
@@ -43,7 +44,7 @@ class Player:
             await self._send_start(reply, figures)
         for step in reply.steps:
             if not await self._step(step):
-                return False
+                return self._is_reusable
         await self._send_end(reply, figures)
         await self._connection.end_stream()
         return True
@@ -56,7 +57,7 @@ class Player:
             case Event():
                 await self._connection.send_event(step.name, step.data)
                 if step.name == "error":
-                    await self._connection.end_stream()
+                    await self._end_early()
                     return False
             case Pause():
                 await self._connection.wait(step.seconds)
@@ -75,16 +76,20 @@ class Player:
         match step.how:
             case "drop":
                 # Without a moment between, the reset would overtake what was sent before it.
-                await self._connection.wait(0.05)
+                await self._connection.wait(0.2)
                 self._connection.reset()
             case "fin":
                 await self._connection.close_in_mid_chunk()
             case "end":
-                await self._connection.end_stream()
+                await self._end_early()
             case "silence":
                 await self._connection.wait(None)
             case _:
                 assert_never(step.how)
+
+    async def _end_early(self) -> None:
+        await self._connection.end_stream()
+        self._is_reusable = True
 
     async def _block(self, block: Block) -> None:
         index, self._index = self._index, self._index + 1

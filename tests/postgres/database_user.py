@@ -6,7 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from cos.core.embedded import DatabaseError, EmbeddedPostgres
+from cos.core.embedded import EmbeddedPostgres
+from cos.core.errors import DatabaseError
 
 
 def answer(database: EmbeddedPostgres, command: str) -> dict[str, object]:

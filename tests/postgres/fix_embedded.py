@@ -48,6 +48,12 @@ def ask(target: ConnectionTarget, query: str) -> Any:
     return row[0] if row else None
 
 
+def major_folder(state: Path) -> Path:
+    """The folder of the only major version in `state`."""
+    (folder,) = (entry for entry in state.iterdir() if entry.name.isdecimal())
+    return folder
+
+
 def is_alive(pid: int) -> bool:
     """Zombies are dead."""
     try:

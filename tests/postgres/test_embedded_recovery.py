@@ -20,15 +20,9 @@ from cos.core.embedded import (
     cluster,
 )
 from cos.core.embedded.locks import FileLock
-from tests.postgres.fix_embedded import IS_ROOT, DatabaseUser, as_root, ask, wait_until
+from tests.postgres.fix_embedded import IS_ROOT, DatabaseUser, as_root, ask, major_folder, wait_until
 
 MakeUser = Callable[..., DatabaseUser]
-
-
-def major_folder(state: Path) -> Path:
-    """The folder of the only major version in `state`."""
-    (folder,) = (entry for entry in state.iterdir() if entry.name.isdecimal())
-    return folder
 
 
 def starts_and_stops(state: Path) -> bool:

@@ -365,6 +365,25 @@ async def test_an_address_where_nobody_answers(base_url: str, expected: type[Pro
     await provider.close()
 
 
+async def test_a_server_that_accepts_and_says_nothing_ends_after_the_time_limit() -> None:
+    """H-073, before the first byte."""
+    left = asyncio.Event()
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        left.set()
+
+    async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        provider = AnthropicProvider(api_key=KEY, key_source="K", base_url=url, silence_seconds=0.2)
+        with pytest.raises(ProviderUnavailable, match="sent nothing for"):
+            await ask(provider, request())
+        await left.wait()
+        await provider.close()
+
+
 async def test_text_that_no_server_accepts_is_refused_before_it_is_sent(
     api: ApiServer, provider: AnthropicProvider
 ) -> None:

@@ -51,6 +51,11 @@ def test_results_of_one_step_and_a_steer_become_one_user_turn_with_results_first
     }
 
 
+def test_words_that_came_between_two_results_follow_them() -> None:
+    content = wire_messages([calls("a", "b"), result("a"), user("stop"), result("b")])[-1]["content"]
+    assert [block["type"] for block in content] == ["tool_result", "tool_result", "text"]
+
+
 def test_neighbouring_user_messages_become_one_turn() -> None:
     assert wire_messages([user("one"), user("two")]) == [{"role": "user", "content": [text("one"), text("two")]}]
 
@@ -198,7 +203,7 @@ def test_request_n_plus_1_begins_with_the_bytes_of_request_n(caching: bool) -> N
 
 
 def test_the_same_request_gives_the_same_bytes_and_leaves_the_messages_untouched() -> None:
-    messages = long_conversation(3)
+    messages = long_conversation(12)
     before = [message.model_dump() for message in messages]
     bodies = {json.dumps(request_body(request(*messages))) for _ in range(3)}
     assert len(bodies) == 1

@@ -64,7 +64,8 @@ class Failure:
     @property
     def error(self) -> Mapping[str, Any]:
         error = self.body.get("error") if isinstance(self.body, dict) else None
-        return error if isinstance(error, dict) else {}
+        # Some local servers give the bare words.
+        return error if isinstance(error, dict) else {"message": error} if isinstance(error, str) else {}
 
     @property
     def message(self) -> str:
@@ -117,9 +118,9 @@ def stream_failure(body: Any, headers: Mapping[str, str], at: Endpoint) -> Provi
 
 
 def connection_failure(error: Exception, at: Endpoint) -> ProviderUnavailable:
-    """No answer came: no route, no name, refused, or no TLS."""
+    """No answer came: no route, no such name, refused, no TLS, or closed before the first byte."""
     cause = error.__cause__ or error
-    return ProviderUnavailable(f"no connection to {at.url} ({at.quoted(str(cause) or type(cause).__name__)})")
+    return ProviderUnavailable(f"no answer from {at.url} ({at.quoted(str(cause) or type(cause).__name__)})")
 
 
 def broken_stream(error: Exception, at: Endpoint) -> ProviderUnavailable:

@@ -166,5 +166,8 @@ class MockProvider:
     def context_window(self, model: str) -> int | None:
         return WINDOW
 
+    async def prepare(self) -> None:
+        """Nothing to prepare."""
+
     async def close(self) -> None:
         pass

@@ -7,7 +7,6 @@ from cos.core.embedded.connection import ConnectionTarget
 from cos.core.embedded.errors import (
     DatabaseAccountError,
     DatabaseBinariesError,
-    DatabaseError,
     DatabaseFolderError,
     DatabaseSpaceError,
     DatabaseStartError,
@@ -21,7 +20,6 @@ __all__ = [
     "ConnectionTarget",
     "DatabaseAccountError",
     "DatabaseBinariesError",
-    "DatabaseError",
     "DatabaseFolderError",
     "DatabaseSpaceError",
     "DatabaseStartError",

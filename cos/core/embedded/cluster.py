@@ -105,30 +105,24 @@ class Cluster:
 
     def _find_running(self, lock: FileLock) -> ConnectionTarget | None:
         """The target of the running server, or None when nothing runs; then `lock` is held."""
-        started = moved = time.monotonic()
-        seen = self._signs_of_life()
-        quitted = False
+        watch = Watch(self.folders, self.say)
+        orphans_told = False
         while not lock.try_exclusive():
             if target := self._target():
                 return target
             self._stop_if_leaving()
-            now = time.monotonic()
-            if (signs := self._signs_of_life()) != seen:
-                seen, moved = signs, now
+            silent = watch.silent_seconds()
             alive = postmaster_pid(self.folders.data) is not None
-            if not alive and not quitted and now - moved > ORPHAN_SECONDS:
+            if not alive and not orphans_told and silent > ORPHAN_SECONDS:
                 quit_orphans(self.folders.data)
-                quitted = True
+                orphans_told = True
             file = read_postmaster_file(self.folders.data)
-            recovering = alive and file is not None and not file.ready
-            if now - moved > (SILENT_START_SECONDS if recovering else UNREACHABLE_SECONDS):
+            starting = alive and file is not None and not file.ready
+            if silent > (SILENT_START_SECONDS if starting else UNREACHABLE_SECONDS):
                 raise DatabaseUnreachableError(
                     f"A database server holds {self.folders.data} but does not answer. Stop it (it may run in "
                     f"another container), or set database.data_dir to another folder. See {self.folders.log}."
                 )
-            if recovering and now - started > SLOW_START_SECONDS:
-                self.say("The database is recovering after a crash")
-                started = float("inf")
             time.sleep(POLL_SECONDS)
         return None
 
@@ -174,9 +168,7 @@ class Cluster:
             raise
 
     def _await_start(self, server: subprocess.Popen[bytes], log_start: int) -> ConnectionTarget:
-        moved = time.monotonic()
-        slow_at = moved + SLOW_START_SECONDS
-        seen = self._signs_of_life()
+        watch = Watch(self.folders, self.say)
         while True:
             ended = server.poll() is not None
             if target := self._target(server.pid):
@@ -184,17 +176,11 @@ class Cluster:
             if ended:
                 raise program_failure("PostgreSQL", self._log_since(log_start), self.folders.state)
             self._stop_if_leaving()
-            now = time.monotonic()
-            if (signs := self._signs_of_life()) != seen:
-                seen, moved = signs, now
-            if now - moved > SILENT_START_SECONDS:
+            if watch.silent_seconds() > SILENT_START_SECONDS:
                 raise DatabaseStartError(
                     f"PostgreSQL did not get ready within {SILENT_START_SECONDS:.0f} seconds of its last sign of life. "
                     f"See {self.folders.log}."
                 )
-            if now > slow_at:
-                self.say("The database is recovering after a crash")
-                slow_at = float("inf")
             time.sleep(POLL_SECONDS)
 
     def _ignore_stale_pid(self) -> dict[str, str]:
@@ -230,13 +216,34 @@ class Cluster:
         except FileNotFoundError:
             return False
 
-    def _signs_of_life(self) -> tuple[object, ...]:
-        try:
-            log = self.folders.log.stat()
-        except FileNotFoundError:
-            return ()
-        return (log.st_size, log.st_mtime_ns, read_postmaster_file(self.folders.data))
-
     def _stop_if_leaving(self) -> None:
         if self.leaving.is_set():
             raise DatabaseStartError(f"cos is stopping and did not wait for the database in {self.folders.state}.")
+
+
+class Watch:
+    """Watches a server that is not ready yet: how long it has been silent, and one line for the user if it is slow."""
+
+    def __init__(self, folders: Folders, say: Callable[[str], None]) -> None:
+        self._folders = folders
+        self._say = say
+        self._moved = time.monotonic()
+        self._say_at = self._moved + SLOW_START_SECONDS
+        self._seen = self._signs_of_life()
+
+    def silent_seconds(self) -> float:
+        """Seconds since server.log or postmaster.pid last changed."""
+        now = time.monotonic()
+        if now > self._say_at:
+            self._say("Waiting for the database to start; after a crash this can take a while")
+            self._say_at = float("inf")
+        if (signs := self._signs_of_life()) != self._seen:
+            self._seen, self._moved = signs, now
+        return now - self._moved
+
+    def _signs_of_life(self) -> tuple[object, ...]:
+        try:
+            log = self._folders.log.stat()
+        except FileNotFoundError:
+            return ()
+        return (log.st_size, log.st_mtime_ns, read_postmaster_file(self._folders.data))

@@ -16,16 +16,12 @@ import errno
 import re
 from typing import TYPE_CHECKING
 
-from cos.agent.errors import CosError
+from cos.core.errors import DatabaseError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 OTHER_DATABASE = "set database.url to use another Postgres"
-
-
-class DatabaseError(CosError):
-    """The embedded Postgres cannot be used."""
 
 
 class DatabaseBinariesError(DatabaseError):
@@ -78,7 +74,12 @@ def no_space(folder: Path) -> DatabaseSpaceError:
 
 def program_failure(program: str, output: str, folder: Path) -> DatabaseError:
     """The error for a failed `initdb` or `postgres`, told from the words it printed (always in English: LC_ALL=C)."""
-    if "No space left on device" in output and not lacks_shared_memory(output):
+    if lacks_shared_memory(output):
+        return DatabaseSpaceError(
+            "There is too little shared memory (/dev/shm) for PostgreSQL. Give it 2 MB or more, in Docker with "
+            f"--shm-size, or {OTHER_DATABASE}."
+        )
+    if "No space left on device" in output:
         return no_space(folder)
     if "could not look up effective user ID" in output:
         return DatabaseAccountError(
@@ -93,5 +94,4 @@ def program_failure(program: str, output: str, folder: Path) -> DatabaseError:
 
 
 def lacks_shared_memory(output: str) -> bool:
-    """Whether a program failed because /dev/shm is too small: there is no space there either, but another remedy."""
     return "could not resize shared memory segment" in output

@@ -27,7 +27,6 @@ SMALLEST = (40, 10)
 class MainScreen(Screen[None]):
     """Arranges the panes; what they show comes from the app."""
 
-    CSS_PATH = "main.tcss"
     AUTO_FOCUS = "Composer"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f2", "pane('sessions')", "Sessions"),
@@ -96,6 +95,11 @@ class MainScreen(Screen[None]):
         self.set_class(event.size.width < NARROW_COLUMNS, "-narrow")
         self.set_class(event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1], "-too-small")
         self.approvals.disarm()
+
+    def on_approvals_pane_emptied(self) -> None:
+        """Nothing is left to answer: what is typed next belongs into the composer."""
+        if self.approvals.has_focus:
+            self.close_panes()
 
     def on_key(self) -> None:
         """Any key anywhere means that the keyboard is not quiet."""

@@ -2,6 +2,7 @@
 
 from cos.tui.transcript.calls import CallState, ToolCall
 from cos.tui.transcript.entries import AssistantText, Diff, Entry, Notice, Thinking, TurnHeader, UserMessage
+from cos.tui.transcript.markdown import prepare as prepare_markdown
 from cos.tui.transcript.view import Transcript
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "Transcript",
     "TurnHeader",
     "UserMessage",
+    "prepare_markdown",
 ]

@@ -10,7 +10,7 @@ from rich.style import Style
 
 from cos.tui.transcript.diff import diff_lines
 from cos.tui.transcript.entries import Entry, fold_mark
-from cos.tui.transcript.lines import GUTTER, clean, make_line, paragraph, plain_lines, shorten
+from cos.tui.transcript.lines import GUTTER, harmless, make_line, one_line, paragraph, plain_lines, shorten
 from cos.tui.transcript.output import HeadTail
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class ToolCall(Entry):
         found = [self._row(width, look)]
         if self.note:
             lead: list[Run] = [(" " * (GUTTER + 2), look.base)]
-            found.extend(paragraph([(clean(self.note).replace("\n", " "), look.muted)], width, look, lead=lead))
+            found.extend(paragraph([(one_line(self.note), look.muted)], width, look, lead=lead))
         if self.foldable and not self.is_folded:
             found.extend(self._body(width, look))
         return found
@@ -95,8 +95,8 @@ class ToolCall(Entry):
         if width < 40:
             took = ""
         room = width - GUTTER - len(mark) - state_cells - len(took)
-        name = shorten(clean(self.name).replace("\n", " "), room)
-        title = shorten("  " + clean(self.title).replace("\n", " "), room - cell_len(name)) if self.title else ""
+        name = shorten(one_line(self.name), room)
+        title = shorten("  " + one_line(self.title), room - cell_len(name)) if self.title else ""
         runs: list[Run] = [(state, getattr(look, role)), (name, Style(bold=True)), (title, look.base)]
         if took:
             runs.append((took, look.muted))
@@ -130,7 +130,7 @@ class ToolCall(Entry):
         first, hidden, last = self._output.view(10**6, 10**6)
         output = [*first, *([f"… {hidden:,} lines were not kept …"] if hidden else []), *last]
         parts = [f"{self.state}  {self.name}  {self.title}".rstrip(), self.note, self.detail, self.diff]
-        return clean("\n".join(part for part in [*parts, "\n".join(output), self.result] if part))
+        return harmless("\n".join(part for part in [*parts, "\n".join(output), self.result] if part))
 
     def estimate(self, width: int) -> int:
         return 1 if self.compact else 14

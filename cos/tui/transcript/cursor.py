@@ -25,8 +25,8 @@ class CursorView(PagedView, can_focus=True):
         Binding("end", "follow", "To the end", show=False),
     ]
 
-    class EntryActivated(Message):
-        """Enter was pressed on an entry, or it was clicked twice."""
+    class EntryActivated(Message, namespace="transcript"):
+        """Enter was pressed on an entry."""
 
         def __init__(self, view: CursorView, key: str) -> None:
             super().__init__()
@@ -91,15 +91,16 @@ class CursorView(PagedView, can_focus=True):
             self.toggle(self._cursor)
 
     def toggle(self, key: str) -> None:
-        """Fold or unfold an entry; its first line stays where it is on the screen."""
+        """Fold or unfold an entry; its first line stays on the screen, and where it is unless the end is followed."""
         row = self._page.row(key)
         if not row.entry.foldable:
             return
-        start, _ = self._page.span(row)
-        self.auto_follow = False
-        with self.keeping_place(line=start):
+        followed, self.auto_follow = self.auto_follow, False
+        with self.keeping_place(line=self._page.span(row)[0]):
             row.entry.folded = not row.entry.is_folded
             self._page.touch(row)
+        if followed and self._page.total - self.size.height <= self._page.span(row)[0]:
+            self.follow()
         self.auto_follow = self.scroll_offset.y >= self.max_scroll_y
 
     def action_activate(self) -> None:
@@ -117,6 +118,7 @@ class CursorView(PagedView, can_focus=True):
 
     async def _on_click(self, event: events.Click) -> None:
         """A click sets the cursor, and folds on the first line of an entry; a double click selects the entry."""
+        event.prevent_default()
         if self.new_lines and event.y == self.size.height - 1:
             self.follow()
             return

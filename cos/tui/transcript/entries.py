@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.cells import cell_len
 from rich.style import Style
 
 from cos.tui.transcript.diff import counts, diff_lines
-from cos.tui.transcript.lines import GUTTER, Line, Run, clean, make_line, paragraph, plain_lines, shorten
-from cos.tui.transcript.markdown import render_block
+from cos.tui.transcript.lines import GUTTER, Line, Run, harmless, make_line, one_line, paragraph, plain_lines, shorten
+from cos.tui.transcript.markdown import LARGEST_BLOCK, render_block
 from cos.tui.transcript.stream import Block, BlockSplitter
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class TurnHeader(Entry):
     reachable: ClassVar[bool] = False
 
     def lines(self, width: int, look: Look) -> list[Line]:
-        text = shorten(clean(self.text).replace("\n", " "), width - 6)
+        text = shorten(one_line(self.text), width - 6)
         lead = [("── ", look.rule)] if width > 12 else []
         rest = width - cell_len(text) - 5
         tail = [(" " + "─" * rest, look.rule)] if rest > 0 and lead else []
@@ -109,7 +110,7 @@ class TurnHeader(Entry):
         return [line._replace(text=text)]
 
     def plain(self) -> str:
-        return clean(self.text)
+        return harmless(self.text)
 
     def estimate(self, width: int) -> int:
         return 1
@@ -133,29 +134,28 @@ class UserMessage(Entry):
     def lines(self, width: int, look: Look) -> list[Line]:
         bar: list[Run] = [("▌ ", look.user)]
         mark = fold_mark(self.is_folded) if self.foldable else ""
-        label = shorten(mark + clean(self.label), width - 2)
-        found = [make_line([(label, look.user)], width, look, lead=bar)._replace(text="")]
+        label = shorten(mark + one_line(self.label), width - 2)
+        found = [make_line([(label, look.user)], width, look, lead=bar)._replace(text="", joint="")]
         found.extend(_bounded(self.text, look.base, width, look, bar, 10 if self.is_folded else MOST_PLAIN_LINES))
         return found
 
     def plain(self) -> str:
-        return clean(self.text)
+        return harmless(self.text)
 
     def estimate(self, width: int) -> int:
         return 12 if self.is_folded else _estimate(self.text, width) + 1
 
 
 def _bounded(text: str, style: Style, width: int, look: Look, lead: list[Run], most: int) -> list[Line]:
-    """The first lines of a text and how many are not shown."""
-    rows = text.rstrip("\n").split("\n", most)
-    found = list(plain_lines("\n".join(rows[:most]), style, width - 1, look, lead=lead))
-    hidden = rows[most].count("\n") + 1 if len(rows) > most else 0
+    """The first lines of a text and how much is not shown."""
+    *rows, rest = [*text.rstrip("\n").split("\n", most), ""] if text.count("\n") < most else text.split("\n", most)
+    found = list(islice(plain_lines("\n".join(rows), style, width - 1, look, lead=lead), most + 1))
+    note = f"… {rest.count(chr(10)) + 1:,} more lines" if rest else ""
     if len(found) > most:
-        del found[most:]
-        note = f"… {hidden:,} more lines and the rest of this one" if hidden else "… cut here: the rest is very long"
+        found.pop()
+        note = f"… {len(text) - sum(len(line.text) + len(line.joint) for line in found):,} more characters"
+    if note:
         found.extend(paragraph([(note, look.muted)], width - 1, look, lead=lead))
-    elif hidden:
-        found.extend(paragraph([(f"… {hidden:,} more lines", look.muted)], width - 1, look, lead=lead))
     return [line._replace(strip=line.strip.adjust_cell_length(width, look.base)) for line in found]
 
 
@@ -214,7 +214,7 @@ class AssistantText(Entry):
         return self._drawn[block]
 
     def plain(self) -> str:
-        return clean(self._whole())
+        return harmless(self._whole())
 
     def estimate(self, width: int) -> int:
         return _estimate(self._whole(), width)
@@ -225,7 +225,7 @@ class AssistantText(Entry):
 
 def _within_bounds(blocks: list[Block]) -> list[Block]:
     """All blocks, or those of the start and the end of a huge text around a note on what is left out."""
-    sizes = [len(block.text) for block in blocks]
+    sizes = [min(len(block.text), LARGEST_BLOCK) for block in blocks]
     if sum(sizes) <= MOST_MARKDOWN:
         return blocks
     first = last = used = 0
@@ -237,7 +237,7 @@ def _within_bounds(blocks: list[Block]) -> list[Block]:
         last += 1
         used += sizes[-last]
     end = len(blocks) - last
-    hidden = sum(sizes[first:end])
+    hidden = sum(len(block.text) for block in blocks[first:end])
     note = Block(kind="markdown", text=f"*… {hidden:,} more characters are not shown here; a copy has them …*")
     return [*blocks[:first], note, *blocks[end:]]
 
@@ -288,7 +288,7 @@ class Thinking(Entry):
         return self.text
 
     def plain(self) -> str:
-        return clean(self._whole())
+        return harmless(self._whole())
 
     def estimate(self, width: int) -> int:
         return 1 if self.is_folded else _estimate(self._whole(), width) + 1
@@ -315,7 +315,7 @@ class Notice(Entry):
         return [first, *found[1:]]
 
     def plain(self) -> str:
-        return clean(self.text)
+        return harmless(self.text)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -337,7 +337,7 @@ class Diff(Entry):
         lead: list[Run] = [(" " * GUTTER, look.base)]
         added, removed = counts(self.diff)
         amount = f"  +{added} -{removed}"
-        title = shorten(clean(self.title or "diff").replace("\n", " "), width - GUTTER - 3 - len(amount))
+        title = shorten(one_line(self.title or "diff"), width - GUTTER - 3 - len(amount))
         head: list[Run] = [(fold_mark(self.is_folded), look.muted), (title, Style(bold=True)), (amount, look.muted)]
         found = [make_line(head, width, look, lead=lead)]
         if not self.is_folded:
@@ -345,7 +345,7 @@ class Diff(Entry):
         return found
 
     def plain(self) -> str:
-        return clean(self.diff)
+        return harmless(self.diff)
 
     def estimate(self, width: int) -> int:
         return 1 if self.is_folded else self.diff.count("\n") + 2

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 20_000
 """Longer code is shown without colours: a lexer's time is not bounded by anything else."""
 _LONGEST_LINE = 1_000
+_JOINERS = "\u200d\ufe0f\ufe0e"
 
 _ROLES = (
     ("Token.Comment", "comment"),
@@ -50,8 +51,17 @@ def code_lines(code: str, info: str, look: Look) -> list[list[Run]]:
             if number:
                 found.append([])
             if piece:
-                found[-1].append((piece, style))
+                _add(found[-1], piece, style)
     return found
+
+
+def _add(runs: list[Run], piece: str, style: Style) -> None:
+    """Append, but never begin a run inside an emoji: lexers know single characters only."""
+    if runs and (piece[0] in _JOINERS or runs[-1][0][-1] == "\u200d"):
+        text, before = runs[-1]
+        runs[-1] = (text + piece, before)
+    else:
+        runs.append((piece, style))
 
 
 def _style(kind: str, look: Look) -> Style:

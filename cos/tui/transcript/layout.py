@@ -26,8 +26,7 @@ class LineIndex:
     @property
     def total(self) -> int:
         """Lines of all entries."""
-        ends = self._sums()
-        return ends[-1] if ends else 0
+        return self.start(len(self._heights))
 
     def set(self, index: int, height: int) -> None:
         if self._heights[index] != height:
@@ -44,7 +43,7 @@ class LineIndex:
 
     def start(self, index: int) -> int:
         """The first line of an entry; for the index after the last one, the total."""
-        return self._sums()[index - 1] if index else 0
+        return self._sums(index)[index - 1] if index else 0
 
     def locate(self, line: int) -> tuple[int, int]:
         """(index of the entry, line within it). Lines outside are taken as the first or the last one.
@@ -52,18 +51,18 @@ class LineIndex:
         Raises:
             IndexError: there is no line at all.
         """
-        ends = self._sums()
+        ends = self._sums(len(self._heights))
         if not ends or not ends[-1]:
             raise IndexError("the view has no lines")
         line = min(max(0, line), ends[-1] - 1)
         index = bisect_right(ends, line)
         return index, line - (ends[index - 1] if index else 0)
 
-    def _sums(self) -> list[int]:
+    def _sums(self, count: int) -> list[int]:
+        """The sums, true at least for the first `count` entries."""
         known = len(self._ends)
-        if known < len(self._heights):
-            first = self._ends[-1] if known else 0
-            more = accumulate(self._heights[known:], initial=first)
+        if known < count:
+            more = accumulate(self._heights[known:count], initial=self._ends[-1] if known else 0)
             next(more)
             self._ends.extend(more)
         return self._ends

@@ -29,6 +29,8 @@ GUTTER = 2
 """Cells at the left that belong to the cursor mark."""
 
 LONGEST_LINE = 4_000
+_SYMBOL = "\u2190-\u2bff\U0001f000-\U0001faff"
+_JOINS_NOTHING = re.compile(f"(?<![{_SYMBOL}\ufe0f])\u200d|\u200d(?![{_SYMBOL}])")
 _PIECES = re.compile(" +|[^ ]+")
 
 
@@ -41,7 +43,8 @@ class Line(NamedTuple):
     lead: int = 0
     """Characters of the strip before `text`."""
     joint: str = "\n"
-    """What a copy puts between this line and the next: empty or a space where only the width broke the line."""
+    """What a copy puts between this line and the next. Empty or a space where only the width broke the line, and empty
+    with no text for a line that is a label only."""
 
 
 class Break(NamedTuple):
@@ -53,10 +56,18 @@ class Break(NamedTuple):
 
 
 def clean(text: str) -> str:
-    """`text` with nothing in it that a terminal would act on; line feeds stay, tabs become spaces."""
+    """`text` with nothing in it that a terminal would act on; line feeds stay, tabs become spaces.
+
+    A zero-width joiner that does not join two symbols goes too: tables of widths and terminals disagree on it.
+    """
     if text.isascii() and text.isprintable():
         return text
-    return visible(storable(text)).expandtabs(4)
+    return _JOINS_NOTHING.sub("", harmless(text)).expandtabs(4)
+
+
+def harmless(text: str) -> str:
+    """`text` for a clipboard: every character that is seen, and controls as visible signs."""
+    return visible(storable(text))
 
 
 def clip(text: str, limit: int = LONGEST_LINE) -> str:
@@ -64,6 +75,11 @@ def clip(text: str, limit: int = LONGEST_LINE) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]} … {len(text) - limit:,} more characters"
+
+
+def one_line(text: str, limit: int = 500) -> str:
+    """A title or a note: cleaned, on one line, and never longer than is worth measuring."""
+    return clean(text if len(text) <= limit else text[:limit] + "…").replace("\n", " ")
 
 
 def shorten(text: str, width: int) -> str:
@@ -96,11 +112,30 @@ def make_line(
     cells = sum(cell_len(segment.text) for segment in segments)
     if cells < width:
         segments.append(Segment(" " * (width - cells), base if fill is None else base + fill))
-    strip = Strip(segments, max(cells, width))
-    if cells > width:
-        strip = strip.crop(0, width)
+    strip = Strip(segments, width) if cells <= width else cut(segments, width, base)
     text = "".join(text for text, _ in runs)
     return Line(strip, text, sum(len(text) for text, _ in lead), joint)
+
+
+def cut(segments: Iterable[Segment], width: int, base: Style) -> Strip:
+    """The first `width` cells; where a wide glyph would be halved, a space stands."""
+    found: list[Segment] = []
+    room = width
+    for segment in segments:
+        size = cell_len(segment.text)
+        if size <= room:
+            found.append(segment)
+            room -= size
+            continue
+        kept = 0
+        for _, end, cells in split_graphemes(segment.text)[0]:
+            if cells > room:
+                break
+            room -= cells
+            kept = end
+        found.append(Segment(segment.text[:kept], segment.style))
+        break
+    return Strip([*found, Segment(" " * room, base)] if room else found, width)
 
 
 def wrap(runs: Sequence[Run], width: int, *, hard: bool = False) -> Iterator[tuple[list[Run], str]]:

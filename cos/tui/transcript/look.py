@@ -67,7 +67,7 @@ LOOK_CSS = """
     & .transcript--success { color: $text-success; }
     & .transcript--warning { color: $text-warning; }
     & .transcript--error { color: $text-error; text-style: bold; }
-    & .transcript--active { color: $text-accent; text-style: bold; }
+    & .transcript--active { color: $text-primary; text-style: bold; }
     & .transcript--added { color: $text-success; background: $success 12%; }
     & .transcript--removed { color: $text-error; background: $error 12%; }
     & .transcript--hunk { color: $text-secondary; }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -15,7 +16,8 @@ from rich.style import Style
 from cos.agent.text import storable, visible
 from cos.tui.transcript.highlight import code_lines
 from cos.tui.transcript.inline import Inline
-from cos.tui.transcript.lines import GUTTER, clean, make_line, plain_lines, wrap
+from cos.tui.transcript.lines import GUTTER, clean, make_line, paragraph, plain_lines, wrap
+from cos.tui.transcript.look import Look
 from cos.tui.transcript.stream import Block, blocks_of
 from cos.tui.transcript.table import Table, table_lines
 
@@ -23,10 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cos.tui.transcript.lines import Line, Run
-    from cos.tui.transcript.look import Look
 
 LARGEST_BLOCK = 16_000
-"""Characters of one block that are parsed; a larger block is shown as plain text (the parser is not linear)."""
+"""Characters of one block that are parsed or shown; of a larger one the start is shown as plain text (the parser is not
+linear)."""
+MOST_PLAIN_LINES = 400
 WIDEST_PROSE = 100
 """Cells: longer lines of prose are hard to read. Code and tables use the whole width."""
 _BULLETS = "•◦▪"
@@ -52,11 +55,15 @@ def render_block(block: Block, width: int, look: Look) -> list[Line]:
     if block.kind == "code":
         painter.code(block.text, block.info, labelled=not block.joined)
     elif len(block.text) > LARGEST_BLOCK:
-        lead = [(" " * GUTTER, look.base)]
-        painter.lines.extend(plain_lines(block.text, Style.null(), width, look, lead=lead))
+        painter.plain(block.text)
     else:
         painter.paint(_parser().parse(visible(storable(block.text))))
     return painter.lines
+
+
+def prepare() -> None:
+    """Import the parser and the lexers now, for instance in a thread after the first paint."""
+    render_markdown("x\n\n```python\nx\n```", 20, Look())
 
 
 @lru_cache(maxsize=1)
@@ -156,13 +163,25 @@ class Painter:
             label = clean(info.split(maxsplit=1)[0])[:40]
             runs = [(label, look.muted + look.code_block)]
             lead = [*self._lead(), bar]
-            self.lines.append(make_line(runs, self._width, look, lead=lead, fill=look.code_block)._replace(text=""))
+            self.lines.append(
+                make_line(runs, self._width, look, lead=lead, fill=look.code_block)._replace(text="", joint="")
+            )
         for runs in code_lines(code, info, look):
             lead = [*self._lead(), bar]
             room = self._width - _cells(lead) - 1
             for piece, joint in wrap(runs, room, hard=True):
                 self.lines.append(make_line(piece, self._width, look, lead=lead, fill=look.code_block, joint=joint))
                 lead = [*self._lead(), bar]
+
+    def plain(self, text: str) -> None:
+        """The start of a text that is too large for the parser, and how much is left."""
+        lead = self._lead()
+        start = text[:LARGEST_BLOCK]
+        lines = plain_lines(start, Style.null(), self._width, self._look, lead=lead)
+        self.lines.extend(islice(lines, MOST_PLAIN_LINES))
+        shown = sum(len(line.text) + len(line.joint) for line in self.lines)
+        note = f"… {max(1, len(text) - shown):,} more characters of this block are not shown here; a copy has them"
+        self.lines.extend(paragraph([(note, self._look.muted)], self._width, self._look, lead=lead))
 
     def _open_list(self, token: Any, tight: bool) -> None:
         self._separate()

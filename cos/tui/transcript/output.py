@@ -23,11 +23,24 @@ class HeadTail:
 
     def feed(self, text: str) -> None:
         start = 0
+        if text.count("\n") > 2 * (KEPT_HEAD + KEPT_TAIL):
+            start = self._skip_middle(text)
         while (end := text.find("\n", start)) >= 0:
             self._extend(text, start, end)
             self._close()
             start = end + 1
         self._extend(text, start, len(text))
+
+    def _skip_middle(self, text: str) -> int:
+        """Take the first lines of a large text and only count most others; where the last lines start."""
+        at, end = -1, len(text)
+        for _ in range(KEPT_HEAD):
+            at = text.find("\n", at + 1)
+        for _ in range(KEPT_TAIL + 1):
+            end = text.rfind("\n", 0, end)
+        self.feed(text[: at + 1])
+        self.line_count += text.count("\n", at + 1, end + 1)
+        return end + 1
 
     def view(self, head: int, tail: int) -> tuple[list[str], int, list[str]]:
         """(first lines, number of hidden lines, last lines); at most `head` and `tail` lines."""

@@ -74,13 +74,26 @@ class Page:
         """The index of a row."""
         return bisect_left(self.rows, row.order, key=lambda other: other.order)
 
-    def shape(self, width: int, look: Look) -> None:
-        """Draw everything anew at another width or in other styles."""
-        self.width, self.look = max(1, width), look
+    def restyle(self, look: Look) -> None:
+        """Draw everything anew in other styles; heights stay."""
+        if look != self.look:
+            self.look = look
+            for row in self.rows:
+                row.drawn = None
+
+    def shape(self, width: int, place: Place | None = None) -> Place | None:
+        """Draw everything anew at another width. Returns where the words at `place` are about to be found then."""
+        at = self._index.locate(self.line_of(place))[0] if place else 0
+        before = self._index[at] if place else 0
+        self.width = max(1, width)
         for row in self.rows:
             row.drawn, row.measured = None, False
         self._recent.clear()
-        self._index = LineIndex(self._guess(row) for row in self.rows)
+        self._index = LineIndex(_guess(row, self.width) for row in self.rows)
+        if place is None:
+            return None
+        self._draw(at)
+        return Place(place.order, place.line * self._index[at] // max(1, before))
 
     def clear(self) -> None:
         self.rows.clear()
@@ -108,7 +121,7 @@ class Page:
         self._by_key.update((row.entry.key, row) for row in rows)
         for number in range(at, at + len(rows)):
             self.rows[number].gap = _gap(self.rows, number)
-        self._index.insert(at, [self._guess(row) for row in rows])
+        self._index.insert(at, [_guess(row, self.width) for row in rows])
         self._regap(at + len(rows))
 
     def remove(self, key: str) -> None:
@@ -128,7 +141,7 @@ class Page:
         if was_drawn:
             self._draw(at)
         else:
-            self._index.set(at, self._guess(row))
+            self._index.set(at, _guess(row, self.width))
         self._regap(at + 1)
         return self._index[at] - before
 
@@ -136,15 +149,15 @@ class Page:
         """Draw what overlaps these lines and was never drawn; True when a height turned out different."""
         if not self.rows or not self.total:
             return False
-        before = self.total
         changed = False
         at, _ = self._index.locate(top)
         while at < len(self.rows) and self._index.start(at) < bottom:
             if not self.rows[at].measured:
+                guessed = self._index[at]
                 self._draw(at)
+                changed = changed or self._index[at] != guessed
             at += 1
-            changed = changed or self.total != before
-        self._forget_old()
+        self._forget_old(max(KEPT_DRAWN, 2 * (bottom - top)))
         return changed
 
     def place(self, line: int) -> Place | None:
@@ -191,9 +204,6 @@ class Page:
         lines = self.drawn(row)
         self._index.set(at, len(lines) + row.gap if lines else 0)
 
-    def _guess(self, row: Row) -> int:
-        return max(1, row.entry.estimate(self.width)) + row.gap
-
     def _regap(self, at: int) -> None:
         """The entry before `at` changed, so the gap above `at` may be another one."""
         if at >= len(self.rows):
@@ -204,8 +214,8 @@ class Page:
         height = self._index[at]
         self._index.set(at, height + row.gap - before if height else 0)
 
-    def _forget_old(self) -> None:
-        while len(self._recent) > KEPT_DRAWN:
+    def _forget_old(self, kept: int) -> None:
+        while len(self._recent) > kept:
             _, row = self._recent.popitem(last=False)
             row.drawn = None
             row.entry.forget()
@@ -214,3 +224,7 @@ class Page:
 def _gap(rows: Sequence[Row], at: int) -> int:
     """Blank lines above a row: none at the top and between two compact entries."""
     return 0 if at == 0 or (rows[at - 1].entry.compact and rows[at].entry.compact) else 1
+
+
+def _guess(row: Row, width: int) -> int:
+    return max(1, row.entry.estimate(width)) + row.gap

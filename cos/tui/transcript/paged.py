@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual.geometry import Offset, Size
 from textual.message import Message
@@ -14,7 +15,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from cos.tui.transcript.copying import Edge, text_between
-from cos.tui.transcript.lines import GUTTER, shorten
+from cos.tui.transcript.lines import GUTTER, cut, shorten
 from cos.tui.transcript.look import COMPONENTS, LOOK_CSS, look_of
 from cos.tui.transcript.page import Page, Place
 
@@ -51,7 +52,7 @@ class PagedView(ScrollView):
     new_lines: reactive[int] = reactive(0)
     """Lines that were added below while the view did not follow."""
 
-    class NeedOlder(Message):
+    class NeedOlder(Message, namespace="transcript"):
         """The user came near the start: put older entries there with `prepend`, if there are any."""
 
         def __init__(self, view: PagedView) -> None:
@@ -66,6 +67,7 @@ class PagedView(ScrollView):
         super().__init__(id=id, classes=classes)
         self._page = Page()
         self._moving = False
+        self._look_is_old = True
         self._asked_older = False
         self._cursor: str | None = None
 
@@ -110,20 +112,16 @@ class PagedView(ScrollView):
         super().scroll_to(x, y, **{**options, "animate": False})
 
     def on_resize(self, event: events.Resize) -> None:
-        self._reshape()
+        anchor = self._page.place(self.scroll_offset.y)
+        if self.size.width != self._page.width:
+            anchor = self._page.shape(self.size.width, anchor)
+        self._settle(anchor)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        if self.is_mounted:
-            self._reshape()
-
-    def _reshape(self) -> None:
-        look = look_of(self)
-        if (max(1, self.size.width), look) == (self._page.width, self._page.look):
-            with self.keeping_place():
-                return
-        with self.keeping_place():
-            self._page.shape(self.size.width, look)
+        # Component styles come after this call, so they are read when the next line is painted.
+        self._look_is_old = True
+        self.refresh()
 
     def follow(self) -> None:
         """Go to the end and stay there."""
@@ -132,6 +130,9 @@ class PagedView(ScrollView):
             pass
 
     def render_line(self, y: int) -> Strip:
+        if self._look_is_old:
+            self._look_is_old = False
+            self._page.restyle(look_of(self))
         width = self.size.width
         base = self._page.look.base
         found = self._page.at(self.scroll_offset.y + y)
@@ -144,7 +145,7 @@ class PagedView(ScrollView):
         if selection is not None and line is not None:
             strip = self._selected(strip, line, selection.get_span(place))
         if row.entry.key == self._cursor and self.has_focus and line is not None and width > GUTTER:
-            strip = Strip([Segment("▎", base + self._page.look.cursor), *strip.crop(1)], width)
+            strip = _marked(strip, base + self._page.look.cursor)
         return self._with_hint(strip.apply_offsets(0, place), y)
 
     def _selected(self, strip: Strip, line: Line, span: tuple[int, int] | None) -> Strip:
@@ -165,7 +166,9 @@ class PagedView(ScrollView):
         text = shorten(f" ▼ {self.new_lines:,} new line{'' if self.new_lines == 1 else 's'} · End ", width)
         hint = Strip([Segment(text, self._page.look.base + self._page.look.hint)])
         room = max(0, width - hint.cell_length - 1)
-        return Strip.join([strip.crop(0, room), hint]).adjust_cell_length(width, self._page.look.base)
+        return Strip([*cut(strip, room, self._page.look.base), *hint], room + hint.cell_length).adjust_cell_length(
+            width, self._page.look.base
+        )
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         if not self._page.rows:
@@ -182,6 +185,14 @@ class PagedView(ScrollView):
         last = len(self._page.drawn(row)) - 1
         first = row.order * _LINES_OF_A_ROW
         self.screen.selections = {self: Selection(Offset(0, first), Offset(1 << 20, first + max(0, last)))}
+
+
+def _marked(strip: Strip, style: Style) -> Strip:
+    """`strip` with the cursor in its first cell, which is decoration on every line of an entry."""
+    first, *rest = strip
+    if cell_len(first.text[:1]) != 1:
+        return strip
+    return Strip([Segment("▎", style), Segment(first.text[1:], first.style), *rest], strip.cell_length)
 
 
 def _restyle(strip: Strip, start: int, end: int, style: Style) -> Strip:

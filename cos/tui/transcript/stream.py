@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-_FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})[ \t]*(.*?)\s*$")
+_FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)$")
 _LIST = re.compile(r" {0,3}(?:[-+*]|\d{1,9}[.)])(?:\s|$)")
 _TABLE_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?\s*$")
-_UNDECIDED = re.compile(r"[-=*_`~#>|+\s]*\d*[.)]?\s*$")
+_UNDECIDED = re.compile(r"[-=*_`~#>|+\s]{0,40}\d{0,9}[.)]?[ \t]{0,4}$")
 
 LARGE_BLOCK = 6_000
 """Characters after which a list or table is cut between two of its items."""
@@ -68,7 +68,7 @@ class BlockSplitter:
             return Block(kind="markdown", text="\n".join(lines), joined=self._joined)
         indent = len(self._fence[1])
         code = "\n".join(line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in lines)
-        return Block(kind="code", text=code, info=self._fence[3], joined=self._joined)
+        return Block(kind="code", text=code, info=self._fence[3].strip(), joined=self._joined)
 
     def _take(self, line: str) -> None:
         if self._fence:

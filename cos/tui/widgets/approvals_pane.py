@@ -105,6 +105,9 @@ class ApprovalsPane(VerticalScroll, can_focus=True):
         def control(self) -> ApprovalsPane:
             return self.pane
 
+    class Emptied(Message):
+        """The last request was answered or has ended."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.border_title = "Approvals"
@@ -136,6 +139,8 @@ class ApprovalsPane(VerticalScroll, can_focus=True):
             self._selected = cards[0].id if cards else None
         self._seen &= set(self._cards)
         self.set_class(bool(cards), "-waiting")
+        if before is not None and not cards:
+            self.post_message(self.Emptied())
         if self.selected != before:
             self.scroll_home(animate=False)
             self.disarm()

@@ -70,9 +70,7 @@ class Composer(TextArea):
             event.stop()
             event.prevent_default()
             self.action_new_line()
-        elif (event.key == "up" and self.cursor_location[0] == 0 and self._recall(-1)) or (
-            event.key == "down" and self.cursor_location[0] == self.document.line_count - 1 and self._recall(1)
-        ):
+        elif self._recalls(event.key):
             event.stop()
             event.prevent_default()
         else:
@@ -99,6 +97,13 @@ class Composer(TextArea):
         """Replace what is written, cursor at the end."""
         self.text = text
         self.move_cursor(self.document.end)
+
+    def _recalls(self, key: str) -> bool:
+        """Whether the key moved through what was sent: up on the first line, down on the last."""
+        row = self.cursor_location[0]
+        if key == "up" and row == 0:
+            return self._recall(-1)
+        return key == "down" and row == self.document.line_count - 1 and self._recall(1)
 
     def _recall(self, step: int) -> bool:
         """Show the message `step` places away in what was sent; False when there is none."""

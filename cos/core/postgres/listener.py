@@ -1,0 +1,41 @@
+"""Hears what other processes on the same database say, over one connection of its own (LISTEN / NOTIFY)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+import psycopg
+from psycopg import sql
+
+log = logging.getLogger("cos.database")
+
+Hear = Callable[[str], Awaitable[None]]
+
+
+class Listener:
+    """Calls back for each notification. Whoever was not connected meanwhile is told to look for itself."""
+
+    def __init__(self, conninfo: str) -> None:
+        self._conninfo = conninfo
+        self._channels: dict[str, Hear] = {}
+        self._look: list[Callable[[], Awaitable[None]]] = []
+
+    def on(self, channel: str, hear: Hear, *, look: Callable[[], Awaitable[None]]) -> None:
+        """Await `hear` with each payload of `channel`, and `look` after each (re)connection: payloads may be missed."""
+        self._channels[channel] = hear
+        self._look.append(look)
+
+    async def listen(self) -> None:
+        """Listen until the connection is lost.
+
+        Raises:
+            psycopg.Error: it was lost, or could not be made.
+        """
+        async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
+            for channel in self._channels:
+                await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+            for look in self._look:
+                await look()
+            async for notify in connection.notifies():
+                await self._channels[notify.channel](notify.payload)
