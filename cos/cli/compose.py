@@ -19,7 +19,7 @@ from cos.agent.hooks import HookBus
 from cos.agent.tools import ToolSet
 from cos.agent.turn import Agent, AgentOptions
 from cos.cli.providers import build_provider
-from cos.core.approval_desk import ApprovalDesk
+from cos.core.approval_desk import CHANNEL, ApprovalDesk
 from cos.core.approval_policy import register_approval_policy
 from cos.core.background import Background
 from cos.core.config import Config, load_config
@@ -42,6 +42,7 @@ from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.database import Database
 from cos.core.postgres.journal import PostgresJournal
+from cos.core.postgres.listener import Listener
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
@@ -161,6 +162,9 @@ async def _compose(
     )
     background = Background()
     background.every(SWEEP_SECONDS, "sweep of interrupted turns", lambda: sweep_orphans(database, journal))
+    listener = Listener(database.conninfo)
+    listener.on(CHANNEL, desk.hear, look=desk.look)
+    background.keep("word from other processes", listener.listen)
     background.every(LOCK_CHECK_SECONDS, "check of this process' lock", database.hold_boot_lock)
     return Core(
         paths=paths,

@@ -37,7 +37,8 @@ class Database:
     def __init__(self, conninfo: str, *, reattach: Callable[[], object] | None = None, size: int = POOL_SIZE) -> None:
         """`reattach` starts a server that has gone away; it blocks and is called on a thread."""
         self.boot_id: UUID = new_id()
-        self._conninfo = conninfo
+        self.conninfo = conninfo
+        """Where it is; for connections of a kind that the pool does not serve."""
         self._reattach = reattach
         self._lock_holder: Connection | None = None
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -104,7 +105,7 @@ class Database:
         statement = core_statements("start")["hold_boot_lock"]
         try:
             self._lock_holder = await psycopg.AsyncConnection[Row].connect(
-                self._conninfo, autocommit=True, row_factory=dict_row
+                self.conninfo, autocommit=True, row_factory=dict_row
             )
             await self._lock_holder.execute(statement, {"key": boot_key(self.boot_id)})
         except psycopg.Error as error:
@@ -135,7 +136,7 @@ class Database:
     async def _why_unreachable(self, error: Exception) -> str:
         """The pool only knows that it waited; a direct connection says why."""
         try:
-            probe = await psycopg.AsyncConnection.connect(self._conninfo)
+            probe = await psycopg.AsyncConnection.connect(self.conninfo)
             await probe.close()
         except psycopg.Error as cause:
             error = cause
