@@ -59,14 +59,14 @@ class Terminal:
         self.press("enter")
 
     def until(self, *wanted: str, gone: str | None = None, seconds: float = PATIENCE_SECONDS) -> str:
-        """Read until all of `wanted` is on screen and `gone` is not; the screen's text then."""
+        """Read until all of `wanted` is on screen and `gone` is not; the screen's text, with runs of blanks as one."""
         deadline = time.monotonic() + seconds
         while True:
-            text = self.text
+            text = re.sub(" +", " ", self.text)
             if all(words in text for words in wanted) and (gone is None or gone not in text):
                 return text
-            assert time.monotonic() < deadline, f"never saw {wanted} (without {gone!r}) but:\n{text}"
-            assert self._read(), f"it ended before {wanted} came:\n{text}"
+            assert time.monotonic() < deadline, f"never saw {wanted} (without {gone!r}) but:\n{self.text}"
+            assert self._read(), f"it ended before {wanted} came:\n{self.text}"
 
     def until_end(self, seconds: float = PATIENCE_SECONDS) -> int:
         """Read until the program ends; its exit code, negative for a signal."""
@@ -95,7 +95,8 @@ class Terminal:
     def close(self) -> None:
         if self._child.isalive():
             self.signal(signal.SIGKILL)
-        self._child.close(force=True)
+            self._child.wait()
+        self._child.close()
 
     def _read(self) -> bool:
         """Take what has come; False when the program has closed the terminal."""
