@@ -6,6 +6,8 @@ import logging
 import logging.handlers
 from typing import TYPE_CHECKING
 
+from cos.core.config_errors import FolderError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -13,11 +15,22 @@ _FORMAT = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
 
 
 def log_to(file: Path) -> None:
-    """Send warnings and worse of everything, and all of cos, to `file` (1 MB, one older copy)."""
+    """Send warnings and worse of everything, and all of cos, to `file` (1 MB, one older copy).
+
+    Raises:
+        FolderError: its folder is not there and cannot be created.
+    """
     root = logging.getLogger()
     for handler in root.handlers[:]:
         root.removeHandler(handler)
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise FolderError(
+            f"cannot be created: {error.strerror}. Set COS_HOME to a folder that you may write to", file=file.parent
+        ) from error
+    # A line that cannot be written must not end up on the screen.
+    logging.raiseExceptions = False
     handler = logging.handlers.RotatingFileHandler(
         file, maxBytes=1_000_000, backupCount=1, delay=True, encoding="utf-8"
     )
