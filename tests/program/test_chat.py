@@ -64,7 +64,7 @@ def test_conversation_with_approval_denial_interrupt_quit_and_resume(program: Pr
     again = program.chat("--session", session[:30])
     again.until("does the next message work", "Here, say run a command", "demo · area:demo")
     again.say("still here")
-    again.until("You said: still here")
+    again.until("You said: still here", "○ idle")
     assert _quit(again) == 0
     assert program.rows("SELECT status, count(*) FROM turns GROUP BY 1 ORDER BY 1") == [
         ("cancelled", 1),
