@@ -32,6 +32,8 @@ class Usage:
     cache_read_tokens: int | None = None
     cache_write_5m_tokens: int | None = None
     cache_write_1h_tokens: int | None = None
+    is_partial: bool = False
+    """A call was cut before the provider reported its totals: at least this much was used."""
 
     @property
     def prompt_tokens(self) -> int | None:
@@ -55,6 +57,7 @@ class Usage:
             cache_read_tokens=both(self.cache_read_tokens, other.cache_read_tokens),
             cache_write_5m_tokens=both(self.cache_write_5m_tokens, other.cache_write_5m_tokens),
             cache_write_1h_tokens=both(self.cache_write_1h_tokens, other.cache_write_1h_tokens),
+            is_partial=self.is_partial or other.is_partial,
         )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from cos.agent.errors import TurnCancelled
-from cos.agent.events import ContextUpdated, RetryScheduled
+from cos.agent.events import ContextUpdated, RetryScheduled, Usage
 from cos.agent.provider import (
     ModelReply,
     ModelRequest,
@@ -124,6 +124,8 @@ class ModelCaller:
 
     async def _failed(self, state: TurnState, attempt: _Attempt, error: BaseException) -> None:
         usage = attempt.reply.usage
+        if usage != Usage():
+            usage = replace(usage, is_partial=True)
         state.usage += usage
         retryable = isinstance(error, ProviderUnavailable) and attempt.number < self._retry.max_attempts
         await self._hooks.fire(

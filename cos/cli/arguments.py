@@ -9,6 +9,7 @@ from cos import __version__
 COMMANDS = {
     "chat": "cos.cli.chat",
     "ask": "cos.cli.ask",
+    "approvals": "cos.cli.approvals",
     "doctor": "cos.cli.doctor",
 }
 """Command -> the module that runs it, imported only then."""
@@ -25,6 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _chat(commands.add_parser("chat", help="open the terminal app"))
     _ask(commands.add_parser("ask", help="run one turn and print the reply"))
+    _approvals(commands.add_parser("approvals", help="list and answer what waits for an answer"))
     _doctor(commands.add_parser("doctor", help="check everything and say what to do"))
     return parser
 
@@ -56,6 +58,18 @@ def _ask(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout-seconds", type=_seconds, metavar="N", help="cancel the turn when it takes longer than this"
     )
+
+
+def _approvals(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Requests for approval of every session and every running cos on the database."
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="what waits, with the exact text of what would run")
+    listing.add_argument("--json", action="store_true", help="print the requests as JSON")
+    approve = actions.add_parser("approve", help="allow one call, once")
+    deny = actions.add_parser("deny", help="refuse one call")
+    for action in (approve, deny):
+        action.add_argument("id", metavar="ID", help="the id from the list; its beginning or end is enough")
+    deny.add_argument("--reason", metavar="TEXT", help="what the model is told, word for word")
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:

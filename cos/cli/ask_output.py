@@ -138,5 +138,7 @@ def _line(event: CoreEvent) -> str | None:
 
 def _tokens(event: TurnCompleted) -> str:
     prompt, output = event.usage.prompt_tokens, event.usage.output_tokens
-    known = [f"{count:,} tokens {way}" for count, way in ((prompt, "in"), (output, "out")) if count is not None]
+    at_least = "at least " if event.usage.is_partial else ""
+    counts = ((prompt, "in", ""), (output, "out", at_least))
+    known = [f"{words}{count:,} tokens {way}" for count, way, words in counts if count is not None]
     return ", ".join(known) or "tokens unknown"

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psycopg
 from psycopg.conninfo import make_conninfo
 
 from cos.agent.hooks import HookBus
 from cos.agent.tools import ToolSet
 from cos.agent.turn import Agent, AgentOptions
 from cos.cli.providers import build_provider
-from cos.core.approval_desk import ApprovalDesk
+from cos.core.approval_desk import CHANNEL, ApprovalDesk
 from cos.core.approval_policy import register_approval_policy
 from cos.core.background import Background
 from cos.core.config import Config, load_config
@@ -32,6 +33,7 @@ from cos.core.effective import (
 )
 from cos.core.embedded.folders import default_state_dir
 from cos.core.embedded.server import EmbeddedPostgres
+from cos.core.errors import DatabaseError
 from cos.core.first_start import install_shipped
 from cos.core.live import LiveFeed
 from cos.core.live_feed_hooks import register_live_feed
@@ -40,6 +42,7 @@ from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.database import Database
 from cos.core.postgres.journal import PostgresJournal
+from cos.core.postgres.listener import Listener
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
@@ -95,9 +98,7 @@ class Core:
         await self.plugins.close()
         for provider in self.providers.values():
             await provider.close()
-        await self.database.close()
-        if self.embedded is not None:
-            await asyncio.to_thread(self.embedded.leave)
+        await close_database(self.database, self.embedded)
 
 
 async def open_core(request: StartRequest) -> Core:
@@ -112,13 +113,11 @@ async def open_core(request: StartRequest) -> Core:
     profiles = load_profiles(paths)
     wanted = effective_profile(config, request.env, request.flags)
     profile = profile_named(profiles, wanted.value, asked_by=wanted.source)
-    database, embedded = await _open_database(config, request)
+    database, embedded = await open_database(config, request)
     try:
         return await _compose(request, paths, config, profiles, profile, database, embedded)
     except BaseException:
-        await database.close()
-        if embedded is not None:
-            await asyncio.to_thread(embedded.leave)
+        await close_database(database, embedded)
         raise
 
 
@@ -131,15 +130,10 @@ async def _compose(
     database: Database,
     embedded: EmbeddedPostgres | None,
 ) -> Core:
-    await apply_core_schema(database)
-    await add_profiles(database, list(profiles))
+    await _apply_schemas(database, config, profiles)
     journal, sessions, feed, hooks = PostgresJournal(database), Sessions(database), LiveFeed(), HookBus()
     for orphan in await sweep_orphans(database, journal):
         log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
-    for name in config.settings.plugins:
-        schema = plugin_schema(name)
-        if schema is not None:
-            await apply_plugin_schema(database, schema)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks)
     tools = plugins.tools
     modes = {name: effective_approval_mode(entry, request.flags).value for name, entry in profiles.items()}
@@ -168,6 +162,9 @@ async def _compose(
     )
     background = Background()
     background.every(SWEEP_SECONDS, "sweep of interrupted turns", lambda: sweep_orphans(database, journal))
+    listener = Listener(database.conninfo)
+    listener.on(CHANNEL, desk.hear, look=desk.look)
+    background.keep("word from other processes", listener.listen)
     background.every(LOCK_CHECK_SECONDS, "check of this process' lock", database.hold_boot_lock)
     return Core(
         paths=paths,
@@ -186,19 +183,52 @@ async def _compose(
     )
 
 
-async def _open_database(config: Config, request: StartRequest) -> tuple[Database, EmbeddedPostgres | None]:
-    url = effective_database_url(config, request.env).value
-    if url is not None:
-        return await Database(make_conninfo(url, application_name="cos")).open(), None
+async def _apply_schemas(database: Database, config: Config, profiles: Mapping[str, Profile]) -> None:
+    await apply_core_schema(database)
+    await add_profiles(database, list(profiles))
+    for name in config.settings.plugins:
+        schema = plugin_schema(name)
+        if schema is not None:
+            await apply_plugin_schema(database, schema)
+
+
+async def open_database(config: Config, request: StartRequest) -> tuple[Database, EmbeddedPostgres | None]:
+    """Connect to the given server, or start the user's own; hand both to `close_database` in the end.
+
+    Raises:
+        DatabaseError: it cannot be used.
+    """
+    url = effective_database_url(config, request.env)
+    if url.value is not None:
+        try:
+            conninfo = make_conninfo(url.value, application_name="cos")
+        except psycopg.ProgrammingError as error:
+            # What libpq quotes may be the password.
+            reason = _reason(error).partition(":")[0]
+            raise DatabaseError(f"the address of the database ({url.source}) is wrong: {reason}") from error
+        return await Database(conninfo).open(), None
     embedded = embedded_postgres(config, request.say)
     try:
         target = await asyncio.to_thread(embedded.attach)
-        await create_database(make_conninfo(**target.conninfo_parameters("postgres")), target.dbname)
+        try:
+            await create_database(make_conninfo(**target.conninfo_parameters("postgres")), target.dbname)
+        except psycopg.Error as error:
+            raise DatabaseError(f"the database in {target.host} refused: {_reason(error)}. Try again") from error
         conninfo = make_conninfo(**target.conninfo_parameters())
         return await Database(conninfo, reattach=embedded.attach).open(), embedded
     except BaseException:
         await asyncio.to_thread(embedded.leave)
         raise
+
+
+async def close_database(database: Database, embedded: EmbeddedPostgres | None) -> None:
+    await database.close()
+    if embedded is not None:
+        await asyncio.to_thread(embedded.leave)
+
+
+def _reason(error: psycopg.Error) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def embedded_postgres(config: Config, say: Callable[[str], None] = lambda line: None) -> EmbeddedPostgres:
@@ -215,4 +245,4 @@ def _tools_of(profile: Profile, tools: ToolSet) -> ToolSet:
     return ToolSet({name: tools.tools[name] for name in names})
 
 
-__all__ = ["Core", "StartRequest", "embedded_postgres", "open_core"]
+__all__ = ["Core", "StartRequest", "close_database", "embedded_postgres", "open_core", "open_database"]

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from cos.core.postgres.approvals import Approvals, PendingApproval, RequestedApproval
 
 
+CHANNEL = "cos_approvals"
+
+
 class ApprovalDesk:
     """Implements `Approver`; every surface of this process answers here."""
 
@@ -59,6 +62,22 @@ class ApprovalDesk:
         if waiting is not None and not waiting.done():
             waiting.set_result(counted)
         return counted
+
+    async def hear(self, payload: str) -> None:
+        """A process, this one or another, says that the request with this id is answered."""
+        await self._look_at(UUID(payload))
+
+    async def look(self) -> None:
+        """Look for answers to everything that waits: word of them may have been missed."""
+        for approval_id in list(self._waiting):
+            await self._look_at(approval_id)
+
+    async def _look_at(self, approval_id: UUID) -> None:
+        waiting = self._waiting.get(approval_id)
+        if waiting is not None and not waiting.done():
+            counted = await self._store.counted(approval_id)
+            if counted is not None and not waiting.done():
+                waiting.set_result(counted)
 
     async def pending(self) -> list[PendingApproval]:
         """Every unanswered request of every session, oldest first."""

@@ -8,6 +8,9 @@ from collections.abc import Awaitable, Callable
 
 log = logging.getLogger("cos.background")
 
+_AT_LEAST_SECONDS = 1.0
+"""Between two beginnings of the same work."""
+
 
 class Background:
     """Owns repeating tasks from `every` until `close`."""
@@ -19,6 +22,10 @@ class Background:
         """Await `work` every `seconds`. A failure is logged and tried again the next time."""
         self._tasks.append(asyncio.create_task(_repeat(seconds, name, work), name=name))
 
+    def keep(self, name: str, work: Callable[[], Awaitable[object]]) -> None:
+        """Await `work`, which goes on for ever, and begin it again a moment after it has ended or failed."""
+        self.every(0, name, work)
+
     async def close(self) -> None:
         for task in self._tasks:
             task.cancel()
@@ -26,9 +33,11 @@ class Background:
 
 
 async def _repeat(seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
+    pause = seconds
     while True:
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(pause)
+        pause = max(seconds, _AT_LEAST_SECONDS)
         try:
             await work()
         except Exception:
-            log.exception("%s failed; it is tried again in %g s", name, seconds)
+            log.exception("%s failed; it is tried again in %g s", name, pause)

@@ -39,15 +39,47 @@ def load_profiles(paths: Paths) -> dict[str, Profile]:
         ProfileError: a folder's name is no profile id, or it leads out of the profiles folder.
         ConfigError: a profile's files cannot be read, or a key or value in them is wrong.
     """
+    return {folder.name: load_profile(folder, paths) for folder in profile_folders(paths)}
+
+
+def profile_folders(paths: Paths) -> list[Path]:
+    """The folders that `load_profiles` reads, sorted.
+
+    Raises:
+        FolderError: the profiles folder cannot be read.
+    """
     try:
-        folders = sorted(item for item in paths.profiles_dir.iterdir() if _is_there(item / "config.toml"))
+        return sorted(item for item in paths.profiles_dir.iterdir() if _is_there(item / "config.toml"))
     except FileNotFoundError:
-        return {}
+        return []
     except OSError as error:
         raise FolderError(
             f"cannot be read as a folder of profiles: {error.strerror}", file=paths.profiles_dir
         ) from error
-    return {folder.name: _load(folder, paths) for folder in folders}
+
+
+def load_profile(folder: Path, paths: Paths) -> Profile:
+    """One profile; errors as in `load_profiles`."""
+    if not _ID.fullmatch(folder.name):
+        raise ProfileError(
+            f"{folder.name!r} is no profile id: rename the folder. An id takes lower-case letters, digits, _ and -, "
+            "begins with a letter or digit and has at most 64 characters",
+            file=folder,
+        )
+    if not folder.resolve().is_relative_to(paths.profiles_dir.resolve()):
+        raise ProfileError(
+            f"leads out of the profiles folder, to {folder.resolve()}: move the folder here", file=folder
+        )
+    config_file = folder / "config.toml"
+    settings = _settings(config_file)
+    return Profile(
+        id=folder.name,
+        folder=folder,
+        config_file=config_file,
+        settings=settings,
+        workspace=settings.workspace or paths.data_dir / "workspaces" / folder.name,
+        soul=_soul(folder / "SOUL.md"),
+    )
 
 
 def profile_named(profiles: Mapping[str, Profile], name: str, *, asked_by: str = "") -> Profile:
@@ -93,29 +125,6 @@ def _is_there(file: Path) -> bool:
 
 def _workspace_error(profile: Profile, problem: str) -> ConfigError:
     return ConfigError(problem, file=profile.config_file, key="workspace", value=str(profile.workspace))
-
-
-def _load(folder: Path, paths: Paths) -> Profile:
-    if not _ID.fullmatch(folder.name):
-        raise ProfileError(
-            f"{folder.name!r} is no profile id: rename the folder. An id takes lower-case letters, digits, _ and -, "
-            "begins with a letter or digit and has at most 64 characters",
-            file=folder,
-        )
-    if not folder.resolve().is_relative_to(paths.profiles_dir.resolve()):
-        raise ProfileError(
-            f"leads out of the profiles folder, to {folder.resolve()}: move the folder here", file=folder
-        )
-    config_file = folder / "config.toml"
-    settings = _settings(config_file)
-    return Profile(
-        id=folder.name,
-        folder=folder,
-        config_file=config_file,
-        settings=settings,
-        workspace=settings.workspace or paths.data_dir / "workspaces" / folder.name,
-        soul=_soul(folder / "SOUL.md"),
-    )
 
 
 def _settings(config_file: Path) -> ProfileSettings:

@@ -57,10 +57,11 @@ def tokens(count: int | None) -> str:
 
 
 def usage(total: Usage) -> str:
-    """`12.3k in · 450 out tokens`."""
+    """`12.3k in · 450 out tokens`; `450+` when a call was cut before its total was known."""
     if total.prompt_tokens is None and total.output_tokens is None:
         return "tokens unknown"
-    return f"{tokens(total.prompt_tokens)} in · {tokens(total.output_tokens)} out tokens"
+    at_least = "+" if total.is_partial else ""
+    return f"{tokens(total.prompt_tokens)} in · {tokens(total.output_tokens)}{at_least} out tokens"
 
 
 def one_line(text: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-STATEMENT = re.compile(r"^\s*(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE|ALTER TABLE)\b", re.IGNORECASE)
+STATEMENT = re.compile(r"^\s*(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE|ALTER TABLE)\s", re.IGNORECASE)
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("cos/**/*.py")), ids=lambda path: str(path.relative_to(ROOT)))

@@ -180,7 +180,7 @@ async def test_usage_of_every_attempt_counts_once() -> None:
     seen = list[Any]()
     b.on("api_request_error", lambda usage: seen.append(usage.input_tokens))
     b.on("post_api_request", lambda usage, api_call_count: seen.append((usage.input_tokens, api_call_count)))
-    assert (await b.run()).usage == Usage(input_tokens=12, output_tokens=1)
+    assert (await b.run()).usage == Usage(input_tokens=12, output_tokens=1, is_partial=True)
     assert seen == [5, (7, 2)]
 
 

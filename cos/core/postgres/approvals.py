@@ -10,7 +10,7 @@ from uuid import UUID
 from cos.agent.messages import json_text
 from cos.agent.records import ApprovalAnswer
 from cos.agent.text import storable
-from cos.core.postgres.database import Database
+from cos.core.postgres.database import Connection, Database
 from cos.core.postgres.statements import core_statements
 
 if TYPE_CHECKING:
@@ -80,11 +80,25 @@ class Approvals:
             "id": approval_id, "status": answer.decision, "scope": answer.scope,
             "reason": _storable(answer.reason), "answered_by": _storable(answer.answered_by),
         }  # fmt: skip
-        if await self._database.fetch(self._sql["answer_approval"], row):
+
+        async def work(connection: Connection) -> bool:
+            is_first = await (await connection.execute(self._sql["answer_approval"], row)).fetchone() is not None
+            if is_first:
+                await connection.execute(self._sql["tell_answer"], {"id": approval_id})
+            return is_first
+
+        if await self._database.transaction(work):
             return answer
-        rows = await self._database.fetch(self._sql["approval"], {"id": approval_id})
-        if not rows:
+        counted = await self.counted(approval_id)
+        if counted is None:
             raise LookupError(f"there is no approval {approval_id}")
+        return counted
+
+    async def counted(self, approval_id: UUID) -> ApprovalAnswer | None:
+        """The answer that was given; None while there is none."""
+        rows = await self._database.fetch(self._sql["approval"], {"id": approval_id})
+        if not rows or rows[0]["status"] == "pending":
+            return None
         first = rows[0]
         return ApprovalAnswer(
             decision=first["status"], scope=first["scope"] or "once", reason=first["answer_reason"],

@@ -37,7 +37,8 @@ class Database:
     def __init__(self, conninfo: str, *, reattach: Callable[[], object] | None = None, size: int = POOL_SIZE) -> None:
         """`reattach` starts a server that has gone away; it blocks and is called on a thread."""
         self.boot_id: UUID = new_id()
-        self._conninfo = conninfo
+        self.conninfo = conninfo
+        """Where it is; for connections of a kind that the pool does not serve."""
         self._reattach = reattach
         self._lock_holder: Connection | None = None
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -109,7 +110,7 @@ class Database:
 
     async def _take_boot_lock(self) -> None:
         self._lock_holder = await psycopg.AsyncConnection[Row].connect(
-            self._conninfo, autocommit=True, row_factory=dict_row
+            self.conninfo, autocommit=True, row_factory=dict_row
         )
         statement = core_statements("start")["hold_boot_lock"]
         await self._lock_holder.execute(statement, {"key": boot_key(self.boot_id)})

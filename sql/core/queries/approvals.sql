@@ -13,6 +13,10 @@ UPDATE approvals SET status = %(status)s, scope = %(scope)s, answer_reason = %(r
 WHERE id = %(id)s AND status = 'pending'
 RETURNING id;
 
+-- name: tell_answer
+-- Whoever asked may be another process.
+SELECT pg_notify('cos_approvals', %(id)s::text);
+
 -- name: approval
 SELECT id, status, scope, answer_reason, answered_by, content_hash FROM approvals WHERE id = %(id)s;
 
