@@ -43,9 +43,12 @@ async def test_fifty_turns_cancelled_at_random_moments_lose_no_connection(core_u
             await asyncio.sleep(0.01)
         assert (await core.ask("a normal turn")).status is TurnStatus.COMPLETED
         state = "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        assert {row["state"] for row in await core.rows(state)} == {"idle"}
-        stats = core.database._pool.get_stats()
-        assert (stats["pool_size"], stats["pool_available"]) == (stats["pool_size"], stats["pool_size"])
+        pool = core.database._pool
+        # What the last turns still do ends by itself; what was lost would stay as it is until this test times out.
+        while pool.get_stats()["pool_available"] < pool.get_stats()["pool_size"]:
+            await asyncio.sleep(0.01)
+        while {row["state"] for row in await core.rows(state)} != {"idle"}:
+            await asyncio.sleep(0.01)
         assert await asyncio.gather(*(core.rows("SELECT 1 AS one") for _ in range(8))) == [[{"one": 1}]] * 8
         assert await core.rows("SELECT id FROM turns WHERE completed_at IS NULL") == []
 
