@@ -60,15 +60,16 @@ class Database:
             DatabaseError: the server does not answer, or refuses.
         """
         try:
+            # Before the pool, which would only say that it waited.
+            async with asyncio.timeout(WAIT_SECONDS):
+                await self._take_boot_lock()
             await self._pool.open(wait=True, timeout=WAIT_SECONDS)
-        except (PoolTimeout, psycopg.Error) as error:
-            await self._pool.close()
-            raise DatabaseError(await self._why_unreachable(error)) from error
-        try:
-            await self.hold_boot_lock()
-        except DatabaseError:
+        except (TimeoutError, PoolTimeout, psycopg.Error) as error:
             await self.close()
-            raise
+            raise DatabaseError(
+                f"cannot connect to the database: {_first_line(error)}. Check database.url in commonos.toml or "
+                "COS_DATABASE_URL; without either, cos runs its own database"
+            ) from error
         return self
 
     async def close(self) -> None:
@@ -102,14 +103,17 @@ class Database:
             except psycopg.Error:
                 log.warning("the connection that held the lock of this process was lost")
                 await self._lock_holder.close()
-        statement = core_statements("start")["hold_boot_lock"]
         try:
-            self._lock_holder = await psycopg.AsyncConnection[Row].connect(
-                self.conninfo, autocommit=True, row_factory=dict_row
-            )
-            await self._lock_holder.execute(statement, {"key": boot_key(self.boot_id)})
+            await self._take_boot_lock()
         except psycopg.Error as error:
             raise DatabaseError(f"the database does not answer: {_first_line(error)}") from error
+
+    async def _take_boot_lock(self) -> None:
+        self._lock_holder = await psycopg.AsyncConnection[Row].connect(
+            self.conninfo, autocommit=True, row_factory=dict_row
+        )
+        statement = core_statements("start")["hold_boot_lock"]
+        await self._lock_holder.execute(statement, {"key": boot_key(self.boot_id)})
 
     async def _transaction(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         try:
@@ -130,20 +134,8 @@ class Database:
                 return await work(connection)
         except PoolTimeout:
             raise
-        except psycopg.Error as error:
+        except (psycopg.Error, UnicodeEncodeError) as error:
             raise DatabaseError(f"the database refused: {_first_line(error)}") from error
-
-    async def _why_unreachable(self, error: Exception) -> str:
-        """The pool only knows that it waited; a direct connection says why."""
-        try:
-            probe = await psycopg.AsyncConnection.connect(self.conninfo)
-            await probe.close()
-        except psycopg.Error as cause:
-            error = cause
-        return (
-            f"cannot connect to the database: {_first_line(error)}. "
-            "Check database.url in commonos.toml or COS_DATABASE_URL; without either, cos runs its own database"
-        )
 
 
 def boot_key(boot_id: UUID) -> int:
