@@ -21,7 +21,7 @@ from cos.cli.terminal_answers import TerminalAnswers
 from cos.core.choose_session import chosen_session
 from cos.core.effective import Flags
 from cos.core.inbound import Inbound
-from cos.core.live import Resync
+from cos.core.live import Resync, session_of
 from cos.core.paths import Paths
 
 if TYPE_CHECKING:
@@ -98,18 +98,20 @@ async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
         output.session(accepted.session_id)
         _cancel_on_signals(core, accepted.session_id)
         if wish.timeout_seconds is not None:
-            _cancel_after(core, accepted.session_id, wish.timeout_seconds)
-        return _exit_code(await _follow(core, events, accepted.turn_id, wish, output))
+            _cancel_after(core, accepted.session_id, wish.timeout_seconds, output)
+        answers = TerminalAnswers(core.desk) if wish.can_answer else None
+        return _exit_code(await _follow(events, accepted.session_id, accepted.turn_id, answers, output))
 
 
-async def _follow(core: Core, events: Subscription, turn_id: UUID, wish: _Wish, output: AskOutput) -> TurnCompleted:
-    answers = TerminalAnswers(core.desk) if wish.can_answer else None
+async def _follow(
+    events: Subscription, session_id: UUID, turn_id: UUID, answers: TerminalAnswers | None, output: AskOutput
+) -> TurnCompleted:
     try:
         async for live in events:
             event = live.event
-            if isinstance(event, Resync):
+            if isinstance(event, Resync) or session_of(event) != session_id:
                 continue
-            output.event(live.seq, event)
+            output.event(event)
             if answers is not None:
                 answers.see(event)
             if isinstance(event, TurnCompleted) and event.turn.turn_id == turn_id:
@@ -126,10 +128,13 @@ def _cancel_on_signals(core: Core, session_id: UUID) -> None:
         loop.add_signal_handler(number, core.dispatcher.cancel, session_id, f"by {number.name}")
 
 
-def _cancel_after(core: Core, session_id: UUID, seconds: float) -> None:
-    asyncio.get_running_loop().call_later(
-        seconds, core.dispatcher.cancel, session_id, f"it took longer than {seconds:g} s"
-    )
+def _cancel_after(core: Core, session_id: UUID, seconds: float, output: AskOutput) -> None:
+    def cancel() -> None:
+        reason = f"it took longer than {seconds:g} s"
+        if core.dispatcher.cancel(session_id, reason):
+            output.progress(f"{reason}, so it is cancelled")
+
+    asyncio.get_running_loop().call_later(seconds, cancel)
 
 
 def _exit_code(end: TurnCompleted) -> int:

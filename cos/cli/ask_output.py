@@ -35,7 +35,7 @@ class AskOutput(Protocol):
         """Told once, before the first event."""
         ...
 
-    def event(self, seq: int, event: CoreEvent) -> None: ...
+    def event(self, event: CoreEvent) -> None: ...
 
     def reply(self, text: str) -> None:
         """A reply that no turn made: a hook took the message."""
@@ -43,7 +43,13 @@ class AskOutput(Protocol):
 
 
 class JsonOutput:
-    """One object a line on standard output; progress on standard error."""
+    """One object a line on standard output; progress on standard error.
+
+    `seq` counts the lines: the feed's own numbers have gaps where it merged pieces of text for a slow reader.
+    """
+
+    def __init__(self) -> None:
+        self._lines = 0
 
     def progress(self, line: str) -> None:
         print(visible(line), file=sys.stderr, flush=True)
@@ -51,8 +57,9 @@ class JsonOutput:
     def session(self, session_id: UUID) -> None:
         """Every line names it."""
 
-    def event(self, seq: int, event: CoreEvent) -> None:
-        data = event_object(seq, event)
+    def event(self, event: CoreEvent) -> None:
+        self._lines += 1
+        data = event_object(self._lines, event)
         if isinstance(event, TurnCompleted):
             data["cost_usd"] = None
         print(json.dumps(data, ensure_ascii=False), flush=True)
@@ -75,7 +82,7 @@ class TextOutput:
     def session(self, session_id: UUID) -> None:
         """Said at the end, where it is still on screen."""
 
-    def event(self, seq: int, event: CoreEvent) -> None:
+    def event(self, event: CoreEvent) -> None:
         if isinstance(event, MessageDelta):
             self._write(event.text)
             self._streamed += event.text
@@ -86,7 +93,9 @@ class TextOutput:
         else:
             line = _line(event)
             if line is not None:
-                self._start_line()
+                # Both streams end up on one screen; in a pipe the reply may go on in the middle of a line.
+                if self._is_terminal:
+                    self._start_line()
                 self.progress(line)
 
     def reply(self, text: str) -> None:

@@ -95,6 +95,13 @@ class MainScreen(Screen[None]):
         self.set_class(event.size.width < NARROW_COLUMNS, "-narrow")
         self.set_class(event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1], "-too-small")
         self.approvals.disarm()
+        if not self.is_too_small:
+            self.call_after_refresh(self._focus_something)
+
+    def _focus_something(self) -> None:
+        """A pane that is not displayed loses the focus, and what is typed then goes nowhere."""
+        if self.focused is None:
+            self.composer.focus()
 
     def on_approvals_pane_emptied(self) -> None:
         """Nothing is left to answer: what is typed next belongs into the composer."""

@@ -31,6 +31,8 @@ class Composer(TextArea):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Send", priority=False),
         Binding("ctrl+j", "new_line", "New line", key_display="^J"),
+        # The text area has a command of its own on this key.
+        Binding("f6", "app.next_profile", "Profile", show=False),
     ]
     """
     | Key | |

@@ -1,0 +1,194 @@
+"""`cos ask` as scripts use it, against the local API server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.api_server import ApiServer, drop, http_error, open_text, reply, silence, text, tool
+from tests.api_server.server import KEY
+from tests.program.fix_program import COS, Program, interrupt
+
+
+@pytest.fixture
+def cos(program: Program, api: ApiServer) -> Program:
+    program.use_api(api, KEY)
+    return program
+
+
+def _events(output: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def _session_of(stderr: str) -> str:
+    return stderr.rsplit("session ", 1)[1].split(",")[0]
+
+
+def test_reply_goes_to_stdout_and_all_else_to_stderr(cos: Program, api: ApiServer) -> None:
+    api.push(reply(text("It is *Tuesday*.")))
+    done = cos.run("ask", "which day?")
+    assert (done.returncode, done.stdout) == (0, "It is *Tuesday*.\n")
+    assert done.stderr.startswith("cos: session ")
+    assert "tokens out" in done.stderr
+
+
+def test_json_lines_have_one_order_and_end_with_the_outcome(cos: Program, api: ApiServer) -> None:
+    api.push(reply(text("Both"), tool("read_file", {"path": "a.txt"})), reply(text("There is none.")))
+    done = cos.run("ask", "look", "--json", "--tag", "client:acme")
+    events = _events(done.stdout)
+    assert done.returncode == 0
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert all({"type", "session_id", "turn_id", "at"} <= event.keys() for event in events)
+    assert len({event["session_id"] for event in events}) == 1
+    last = events[-1]
+    assert (last["type"], last["status"], last["text"]) == ("turn.completed", "completed", "There is none.")
+    assert last["tags"] == ["area:home", "client:acme"]
+    assert last["cost_usd"] is None
+    assert last["usage"]["output_tokens"] > 0
+    kinds = [event["type"] for event in events]
+    assert kinds.index("turn.started") < kinds.index("tool.proposed") < kinds.index("tool.finished")
+
+
+def test_message_comes_from_standard_input(cos: Program, api: ApiServer) -> None:
+    api.push(reply(text("Read.")))
+    assert cos.run("ask", "-", stdin="three\nlines\nhere\n").stdout == "Read.\n"
+    assert "three\nlines\nhere" in json.dumps(api.requests[0].messages).replace("\\n", "\n")
+
+
+def test_session_and_continue_go_on_with_the_same_conversation(cos: Program, api: ApiServer) -> None:
+    api.push(reply(text("One.")), reply(text("Two.")), reply(text("Three.")))
+    session = _session_of(cos.run("ask", "first").stderr)
+    assert cos.run("ask", "second", "--session", session[:30]).stdout == "Two.\n"
+    assert cos.run("ask", "third", "--continue").stdout == "Three.\n"
+    first, second, third = (request.messages for request in api.requests)
+    assert second[: len(first)] == first
+    assert third[: len(second)] == second
+    assert cos.rows("SELECT count(*) FROM sessions") == [(1,)]
+
+
+def test_session_of_another_profile_is_refused(cos: Program, api: ApiServer) -> None:
+    api.push(reply(text("One.")))
+    session = _session_of(cos.run("ask", "first").stderr)
+    done = cos.run("ask", "second", "--session", session, "--profile", "work")
+    assert done.returncode == 2
+    assert "home" in done.stderr
+    assert "work" in done.stderr
+
+
+def test_bad_tag_is_refused_with_the_rule(cos: Program) -> None:
+    done = cos.run("ask", "hi", "--tag", "client:acme corp")
+    assert done.returncode == 2
+    assert "'client:acme corp': it must not contain spaces" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_failed_turn_exits_1(cos: Program, api: ApiServer) -> None:
+    api.push(http_error(400, "invalid_request_error", "no good"))
+    done = cos.run("ask", "hi")
+    assert done.returncode == 1
+    assert "no good" in done.stderr
+
+
+def test_denied_call_exits_3_and_is_not_run(cos: Program, api: ApiServer) -> None:
+    """Without a terminal nobody can say yes."""
+    api.push(reply(tool("terminal", {"command": f"touch {cos.home}/made"})), reply(text("I could not.")))
+    done = cos.run("ask", "make it")
+    assert (done.returncode, done.stdout) == (3, "I could not.\n")
+    assert not (cos.home / "made").exists()
+
+
+def test_refusal_exits_3(cos: Program, api: ApiServer) -> None:
+    api.push(reply(text("I will not."), stop="refusal"))
+    assert cos.run("ask", "hi").returncode == 3
+
+
+def test_time_limit_cancels_the_turn(cos: Program, api: ApiServer) -> None:
+    api.push(reply(open_text("I begin"), silence()))
+    done = cos.run("ask", "hi", "--timeout-seconds", "0.5")
+    assert done.returncode == 4
+    assert "longer than 0.5 s" in done.stderr
+    assert cos.rows("SELECT status FROM turns") == [("cancelled",)]
+
+
+def test_interrupt_cancels_the_turn_and_keeps_what_was_said(cos: Program, api: ApiServer) -> None:
+    api.push(reply(open_text("I begin", pieces=1), silence()), reply(text("Again.")))
+    process = cos.start("ask", "hi", "--json")
+    assert process.stdout is not None
+    seen = [json.loads(process.stdout.readline())]
+    while seen[-1]["type"] != "message.delta":
+        seen.append(json.loads(process.stdout.readline()))
+    interrupt(process)
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 4
+    assert _events(output)[-1]["status"] == "cancelled"
+    assert cos.rows("SELECT status FROM turns") == [("cancelled",)]
+    assert cos.run("ask", "go on", "--continue").stdout == "Again.\n"
+    assert "I begin" in json.dumps(api.requests[1].messages)
+
+
+def test_overload_and_dropped_connection_are_tried_again_and_said(cos: Program, api: ApiServer) -> None:
+    api.push(http_error(529, "overloaded_error", "Overloaded"), reply(open_text("Once upon"), drop()))
+    api.push(reply(text("Once upon a time.")))
+    done = cos.run("ask", "tell")
+    assert done.returncode == 0
+    assert done.stdout == "Once upon a time.\n"
+    assert done.stderr.count("attempt") == 2
+
+
+def test_rejected_key_is_named_by_its_place_and_never_shown(cos: Program) -> None:
+    """H-098"""
+    done = cos.run("ask", "hi", ANTHROPIC_API_KEY="sk-ant-wrong-key-0987654321")
+    assert done.returncode == 1
+    assert "ANTHROPIC_API_KEY" in done.stderr
+    assert "rejected" in done.stderr
+    log = cos.home / "cos.log"
+    assert "sk-ant-wrong" not in done.stdout + done.stderr + (log.read_text() if log.exists() else "")
+
+
+@pytest.mark.parametrize("env", [{}, {"ANTHROPIC_API_KEY": ""}, {"ANTHROPIC_API_KEY": "  "}])
+def test_missing_key_names_the_variable_and_the_file(program: Program, env: dict[str, str]) -> None:
+    """H-098: blank counts as missing."""
+    done = program.run("ask", "hi", **env)
+    assert done.returncode == 1
+    assert "ANTHROPIC_API_KEY" in done.stderr
+    assert str(program.home / "profiles" / "home" / "config.toml") in done.stderr
+    assert "demo" in done.stderr
+
+
+def test_reader_that_goes_away_is_no_crash(cos: Program, api: ApiServer) -> None:
+    """`cos ask | head -1`"""
+    api.push(reply(text("line\n" * 20_000, pieces=400)))
+    process = cos.start("ask", "long")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "line\n"
+    process.stdout.close()
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    process.wait(30)
+    assert process.returncode in {0, 1, -signal.SIGPIPE}
+    assert "Traceback" not in errors
+    assert "BrokenPipe" not in errors
+
+
+def test_embedded_database_serves_two_first_starts_at_one_instant(program: Program) -> None:
+    program.database_url = None
+    both = [program.start("ask", f"hello {number}", "--profile", "demo") for number in (1, 2)]
+    outputs = [process.communicate(timeout=60) for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
+    assert all("Welcome to cos" in output for output, _ in outputs)
+    assert not list(program.home.glob("pg/*/data/postmaster.pid")), "the last one to leave stops the server"
+
+
+def test_message_of_another_encoding_is_no_crash(cos: Program, api: ApiServer) -> None:
+    api.push(reply(text("Fine.")))
+    done = subprocess.run(
+        [*COS, "ask", "-"], input=b"caf\xe9\n", env=cos.environment(), cwd=cos.home, capture_output=True, check=False
+    )
+    assert done.returncode in {0, 2}
+    assert b"Traceback" not in done.stderr
+    assert os.fsencode("cos:") in done.stderr

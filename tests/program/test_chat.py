@@ -1,0 +1,118 @@
+"""`cos chat` in a terminal of 120x40, with the demo profile: no network, but everything else is real."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.program.fix_program import Program
+from tests.program.terminal import Terminal, unrestored_modes
+
+READY = "F6 changes the profile"
+
+
+def _is_restored(terminal: Terminal) -> bool:
+    """The shell gets its terminal back: line mode, cursor shown, no mouse, no alternate screen, no paste marks."""
+    return terminal.is_line_wise and not unrestored_modes(terminal.raw)
+
+
+def _quit(terminal: Terminal) -> int:
+    terminal.press("ctrl+c")
+    terminal.until("once more quits")
+    terminal.press("ctrl+c")
+    return terminal.until_end()
+
+
+def test_conversation_with_approval_denial_interrupt_quit_and_resume(program: Program) -> None:
+    """Also H-098: without a key the first screen says which variable and which file, and F6 reaches the demo."""
+    chat = program.chat()
+    chat.until("ANTHROPIC_API_KEY", "is not set", "F6 until it says demo")
+    chat.press("f6")
+    chat.until("work · area:work")
+    chat.press("f6")
+    chat.until("demo · area:demo")
+
+    chat.say("hello there")
+    chat.until("Welcome to cos", "to see thinking.", "○ idle")
+    chat.say("run a command")
+    chat.until("1 waiting (F4)", "waiting terminal")
+    chat.press("f4")
+    chat.until("y allow once")
+    chat.type("y")
+    chat.until("✓ ok", "The command ran", "○ idle", gone="waiting (F4)")
+
+    chat.say("run it again")
+    chat.until("1 waiting (F4)")
+    chat.press("f4")
+    chat.until("y allow once")
+    chat.type("n")
+    chat.until("⊘ denied", "I do not claim", "○ idle")
+
+    chat.say("what now, say it at length")
+    chat.until("I am a scripted demo")
+    chat.press("esc")
+    chat.until("⊘ cancelled", "stopped")
+    chat.say("does the next message work")
+    chat.until("Here, say run a command", "○ idle")
+
+    assert _quit(chat) == 0
+    assert _is_restored(chat)
+    (session,) = (str(row[0]) for row in program.rows("SELECT id FROM sessions"))
+    assert f"Go on with: cos chat --session {session}" in chat.text
+
+    again = program.chat("--session", session[:30])
+    again.until("does the next message work", "Here, say run a command", "demo · area:demo")
+    again.say("still here")
+    again.until("You said: still here")
+    assert _quit(again) == 0
+    assert program.rows("SELECT status, count(*) FROM turns GROUP BY 1 ORDER BY 1") == [
+        ("cancelled", 1),
+        ("completed", 5),
+    ]
+
+
+def test_interrupt_at_an_open_request_cancels_it_and_keeps_the_draft(program: Program) -> None:
+    """H-049"""
+    chat = program.chat("--profile", "demo")
+    chat.until(READY)
+    chat.say("run a command")
+    chat.until("1 waiting (F4)")
+    chat.type("half a thought")
+    chat.until("half a thought")
+    chat.press("ctrl+d")
+    chat.press("esc", "esc")
+    chat.until("⊘ cancelled", "half a thought", gone="waiting (F4)")
+    assert program.rows("SELECT status FROM approvals") == [("cancelled",)]
+    assert program.rows("SELECT status FROM tool_calls") == [("cancelled",)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signal_ends_the_app_and_restores_the_terminal(program: Program, number: signal.Signals) -> None:
+    chat = program.chat("--profile", "demo")
+    chat.until(READY)
+    chat.say("run a command")
+    chat.until("1 waiting (F4)")
+    chat.signal(number)
+    chat.until_end()
+    assert _is_restored(chat)
+    assert program.rows("SELECT status FROM turns") == [("cancelled",)]
+
+
+def test_tiny_terminal_says_so_and_the_draft_survives(program: Program) -> None:
+    chat = program.chat("--profile", "demo", columns=10, rows=3)
+    chat.until("terminal")
+    chat.resize(120, 40)
+    chat.until(READY)
+    chat.type("a draft")
+    chat.until("a draft")
+    chat.resize(10, 3)
+    chat.until("terminal", gone="a draft")
+    chat.resize(80, 24)
+    chat.until("a draft")
+
+
+def test_chat_without_a_terminal_says_what_to_use(program: Program) -> None:
+    done = program.run("chat")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cos ask" in done.stderr

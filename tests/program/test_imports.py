@@ -1,0 +1,40 @@
+"""What is imported when: the command line answers at once, and the lower layers know nothing of the upper ones."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = "anthropic", "psycopg", "textual", "pydantic"
+
+
+def _loaded_by(code: str) -> set[str]:
+    """The top-level modules that are loaded after `code` ran in a fresh interpreter."""
+    program = f"import sys\ntry:\n    {code}\nexcept SystemExit: pass\nprint('LOADED', *sys.modules)"
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    line = next(line for line in output.splitlines() if line.startswith("LOADED"))
+    return {name.partition(".")[0] for name in line.split()[1:]}
+
+
+@pytest.mark.parametrize("flag", ["--version", "--help"])
+def test_version_and_help_load_nothing_heavy(flag: str) -> None:
+    assert not _loaded_by(f"import cos.cli.main; cos.cli.main.main([{flag!r}])") & set(HEAVY)
+
+
+def test_first_paint_of_chat_needs_no_database_driver_and_no_model_library() -> None:
+    loaded = _loaded_by("import cos.cli.chat")
+    assert "textual" in loaded
+    assert not loaded & {"anthropic", "psycopg", "psycopg_pool", "pydantic", "tomlkit", "httpx"}
+
+
+@pytest.mark.parametrize("package", ["cos.agent", "cos.core"])
+def test_lower_layers_load_no_surface(package: str) -> None:
+    """Every module of the package, not only its `__init__`."""
+    walk = (
+        f"import importlib, pkgutil, {package} as top; "
+        f"[importlib.import_module(m.name) for m in pkgutil.walk_packages(top.__path__, '{package}.')]"
+    )
+    loaded = _loaded_by(walk)
+    assert not loaded & {"textual", "starlette", "uvicorn"}
+    if package == "cos.agent":
+        assert not loaded & {"psycopg", "psycopg_pool", "tomlkit"}
