@@ -61,7 +61,8 @@ class CosApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help"),
         Binding("ctrl+n", "new_session", "New"),
-        Binding("f6", "next_profile", "Profile"),
+        # A text area takes F6 for itself.
+        Binding("f6", "next_profile", "Profile", priority=True, show=False),
         Binding("ctrl+c", "clear_or_quit", "Quit", priority=True, show=False),
         Binding("ctrl+q", "quit", show=False),
     ]
@@ -83,7 +84,9 @@ class CosApp(App[None]):
     def get_key_display(self, binding: Binding) -> str:
         """As keyboards are labelled: F2, Esc, ^N."""
         shown = super().get_key_display(binding)
-        return shown.upper() if shown.startswith(("f", "^")) and len(shown) <= 3 else shown.capitalize()
+        if len(shown) == 1:
+            return shown
+        return shown.upper() if shown[0] in "f^" and len(shown) <= 3 else shown.capitalize()
 
     @property
     def main(self) -> ChatScreen:
@@ -141,7 +144,7 @@ class CosApp(App[None]):
     def _worker_failed(self, event: Worker.StateChanged) -> None:
         """A failure ends in a sentence: on screen when the app can go on, else after it has closed."""
         error = event.worker.error
-        if event.state is not WorkerState.ERROR or error is None:
+        if event.state is not WorkerState.ERROR or error is None or not self.screen_stack:
             return
         if not isinstance(error, CosError):
             log.error("worker %s failed", event.worker.name, exc_info=error)

@@ -42,6 +42,7 @@ class ChatScreen(MainScreen):
         """Set the pending requests. One that is new rings the bell when the user is looking elsewhere."""
         before, self._requests = self._requests, {card.id for card in cards}
         self.approvals.show(cards)
+        self.show_title(self._title)
         if self._requests - before and not self.app.app_focus:
             self.app.bell()
         if len(before) != len(cards):

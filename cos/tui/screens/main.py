@@ -65,6 +65,7 @@ class MainScreen(Screen[None]):
     def __init__(self, timing: Timing) -> None:
         super().__init__()
         self._timing = timing
+        self._title = ""
 
     def compose(self) -> ComposeResult:
         yield Static(id="title", markup=False)
@@ -116,7 +117,8 @@ class MainScreen(Screen[None]):
 
     def show_title(self, text: str) -> None:
         """The line on top: the conversation's title, before it how many requests wait for the user."""
-        line = Text(no_wrap=True, overflow="ellipsis")
+        self._title = text
+        line = Text()
         waiting = self.approvals.count
         if waiting:
             line.append(f" {waiting} waiting · F4 ", style="bold reverse")

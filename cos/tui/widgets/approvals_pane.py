@@ -33,7 +33,7 @@ class ApprovalsPane(VerticalScroll, can_focus=True):
 
     DEFAULT_CSS = """
     ApprovalsPane {
-        border: round $foreground 25%;
+        border: round $foreground 35%;
         border-title-color: $foreground 70%;
         border-subtitle-color: $foreground;
         background: $background;

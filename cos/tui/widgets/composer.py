@@ -49,7 +49,7 @@ class Composer(TextArea):
         height: auto;
         min-height: 3;
         max-height: 12;
-        border: round $foreground 25%;
+        border: round $foreground 35%;
         background: $background;
         padding: 0 1;
         scrollbar-size-vertical: 1;

@@ -16,7 +16,14 @@ class QueueStrip(Static):
     """One line a message, the first three of them."""
 
     DEFAULT_CSS = """
-    QueueStrip { height: auto; padding: 0 2; color: $foreground 70%; display: none; }
+    QueueStrip {
+        display: none;
+        height: auto;
+        padding: 0 2;
+        color: $foreground 70%;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+    }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -28,4 +35,4 @@ class QueueStrip(Static):
         more = f" and {len(texts) - MOST} more" if len(texts) > MOST else ""
         head = f"{len(texts)} waiting{more}: {why}" if texts else ""
         self.display = bool(texts)
-        self.update(Text("\n".join([head, *lines]) if texts else "", no_wrap=True, overflow="ellipsis"))
+        self.update(Text("\n".join([head, *lines]) if texts else ""))

@@ -34,10 +34,12 @@ class SessionsPane(OptionList):
 
     DEFAULT_CSS = """
     SessionsPane {
-        border: round $foreground 25%;
+        border: round $foreground 35%;
         border-title-color: $foreground 70%;
         background: $background;
         padding: 0;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
         scrollbar-size-vertical: 1;
         &:focus { border: round $primary; border-title-color: $primary; }
     }
@@ -111,6 +113,12 @@ class SessionsPane(OptionList):
         option = self.get_option_at_index(self.highlighted)
         return UUID(option.id) if option.id else None
 
+    def on_focus(self) -> None:
+        """The keys need a row to begin with: the open session's, else the first."""
+        if self.highlighted is None and self._rows:
+            order = list(self._rows)
+            self.highlighted = order.index(self._current) if self._current in self._rows else 0
+
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         if event.option_id:
@@ -121,7 +129,7 @@ class SessionsPane(OptionList):
         title = wording.one_line(row.title or "untitled")
         is_current = row.id == self._current
         mark = "▌" if is_current else " "
-        text = Text(no_wrap=True, overflow="ellipsis")
+        text = Text()
         text.append(f"{mark}{title}\n", style="bold" if is_current else "")
         words = " ".join(piece for piece in (state.word, state.since) if piece)
         is_pressing = state.word in {"waiting for you", "running"}

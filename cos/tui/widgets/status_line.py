@@ -30,7 +30,14 @@ class StatusLine(Static):
     """Draws a `Status`."""
 
     DEFAULT_CSS = """
-    StatusLine { height: 1; padding: 0 1; background: $panel; color: $text-muted; }
+    StatusLine {
+        height: 1;
+        padding: 0 1;
+        background: $panel;
+        color: $foreground 70%;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+    }
     """
 
     status: reactive[Status] = reactive(Status())
@@ -41,7 +48,7 @@ class StatusLine(Static):
     def watch_status(self, status: Status) -> None:
         """What is going on comes first: a narrow terminal cuts the end."""
         pieces = [status.note, status.profile, " ".join(status.tags), status.model, status.context, status.used]
-        text = Text(" · ".join(wording.one_line(piece) for piece in pieces if piece), no_wrap=True, overflow="ellipsis")
+        text = Text(" · ".join(wording.one_line(piece) for piece in pieces if piece))
         if status.note:
             text.stylize("bold", 0, len(wording.one_line(status.note)))
         self.update(text)

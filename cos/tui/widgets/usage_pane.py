@@ -19,21 +19,21 @@ class UsagePane(Static):
     DEFAULT_CSS = """
     UsagePane {
         height: auto;
-        border: round $foreground 25%;
+        border: round $foreground 35%;
         border-title-color: $foreground 70%;
         padding: 0 1;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
     }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
-        self.border_title = "Usage"
+        self.border_title = "Usage, tokens"
 
     def show(self, session: Usage, everything: Usage) -> None:
-        text = Text(no_wrap=True, overflow="ellipsis")
-        for name, usage in (("this session", session), ("all met here", everything)):
-            text.append(f"{name}  ", style="dim")
-            text.append(f"{wording.tokens(usage.prompt_tokens)} in · {wording.tokens(usage.output_tokens)} out")
-            text.append("\n")
-        text.append("tokens", style="dim")
-        self.update(text)
+        lines = []
+        for name, usage in (("session", session), ("all here", everything)):
+            figures = f"{wording.tokens(usage.prompt_tokens)} in · {wording.tokens(usage.output_tokens)} out"
+            lines.append(Text.assemble((f"{name:<10}", "dim"), figures))
+        self.update(Text("\n").join(lines))
