@@ -6,9 +6,12 @@ import os
 from collections.abc import Callable, Mapping
 
 from cos.agent.tools import Tool
+from cos.plugins.workspace.file_state import DescribedStates
 from cos.plugins.workspace.folders import SessionFolders
+from cos.plugins.workspace.patch import FilePatcher
 from cos.plugins.workspace.read_file import FileReader
 from cos.plugins.workspace.terminal import Terminal
+from cos.plugins.workspace.write_file import FileWriter
 
 ORIGIN = "workspace"
 
@@ -21,7 +24,13 @@ class WorkspaceTools:
         self._terminal = Terminal(self._folders, environment)
 
     def tools(self) -> tuple[Tool, ...]:
-        return (FileReader(self._folders).tool(ORIGIN), self._terminal.tool(ORIGIN))
+        described = DescribedStates()
+        return (
+            FileReader(self._folders).tool(ORIGIN),
+            FileWriter(self._folders, described).tool(ORIGIN),
+            FilePatcher(self._folders, described).tool(ORIGIN),
+            self._terminal.tool(ORIGIN),
+        )
 
     async def close(self) -> None:
         """End every background process that a command left running; one that cannot be ended is logged by pid."""

@@ -1,0 +1,107 @@
+r"""Finding a piece of text whatever its line ends are, and replacing it so that lines keep the ends they have.
+
+What a reader is shown has no line ends, so a `\n` in the wanted text stands for `\n` or `\r\n` (for `\r` in a file that
+knows no other). A wanted text that holds `\r` itself is taken literally, and so is its replacement.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cos.plugins.workspace.encodings import CR, LF, majority_end
+
+MAX_PLACES = 100_000
+# Comparing lines takes time that grows with the product of their numbers.
+_COMPARED_PAIRS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Finds `old` in `text` and puts `new` in its place."""
+
+    text: str
+    old: str
+    new: str
+
+    def places(self) -> list[re.Match[str]]:
+        """Where `old` is, from the start, without overlaps; one more than `MAX_PLACES` when there are too many."""
+        return list(itertools.islice(re.finditer(self._pattern(), self.text), MAX_PLACES + 1))
+
+    def applied(self, places: Sequence[re.Match[str]]) -> str:
+        """The text with `new` at each of `places`. What is outside of them is untouched."""
+        pieces, end = [], 0
+        majority = majority_end(self.text)
+        for place in places:
+            pieces += [self.text[end : place.start()], self._new_at(place, majority)]
+            end = place.end()
+        return "".join([*pieces, self.text[end:]])
+
+    @property
+    def _is_literal(self) -> bool:
+        return CR in self.old
+
+    def _pattern(self) -> str:
+        if self._is_literal:
+            return re.escape(self.old)
+        return self._end_pattern().join(re.escape(line) for line in self.old.split(LF))
+
+    def _end_pattern(self) -> str:
+        return "\r?\n" if LF in self.text else "\r"
+
+    def _new_at(self, place: re.Match[str], majority: str) -> str:
+        if self._is_literal or LF not in self.new:
+            return self.new
+        old_lines, new_lines = self.old.split(LF), self.new.split(LF)
+        end_pattern = re.compile(self._end_pattern())
+        old_ends = end_pattern.findall(place.group())
+        if following := end_pattern.match(self.text, place.end()):
+            old_ends.append(following.group())  # the last line's own end, should a line now come after it
+        ends = [majority] * (len(new_lines) - 1)
+        for new_index, old_index in _same_lines(old_lines, new_lines):
+            if new_index < len(ends) and old_index < len(old_ends):
+                ends[new_index] = old_ends[old_index]
+        # A line that brings its own `\r` brings its whole end.
+        ends = [LF if line.endswith(CR) else end for line, end in zip(new_lines, ends, strict=False)]
+        return "".join(line + end for line, end in zip(new_lines, [*ends, ""], strict=True))
+
+
+def _same_lines(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+    """Pairs (new index, old index) of lines that are equal, or that replace each other one by one."""
+    if old == new or len(old) * len(new) > _COMPARED_PAIRS:
+        return [(index, index) for index in range(min(len(old), len(new)))]
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    pairs: list[tuple[int, int]] = []
+    for _, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        pairs += zip(range(new_from, new_to), range(old_from, old_to), strict=False)
+    return pairs
+
+
+def line_number(text: str, position: int) -> int:
+    """The line (from 1) that `position` is in."""
+    end = LF if LF in text else CR
+    return text.count(end, 0, position) + 1
+
+
+_TEXTS_LOOKED_AT = 3_000
+_LINE_CHARACTERS = 200
+_NEAR_LINES = 3
+
+
+def near_lines(text: str, wanted: str) -> list[tuple[int, str]]:
+    """Up to three lines (number, text) that are most like the first line of `wanted`, in bounded time."""
+    first = next((line.strip() for line in wanted.splitlines() if line.strip()), "")[:_LINE_CHARACTERS]
+    if not first:
+        return []
+    lines = [line[:_LINE_CHARACTERS] for line in re.split("\r?\n" if LF in text else CR, text)]
+    same = [(number, line) for number, line in enumerate(lines, 1) if line.strip() == first]
+    if same:
+        return same[:_NEAR_LINES]
+    numbers: dict[str, int] = {}
+    for number, line in enumerate(lines[:_TEXTS_LOOKED_AT], 1):
+        numbers.setdefault(line.strip(), number)
+    near = difflib.get_close_matches(first, list(numbers), n=_NEAR_LINES, cutoff=0.6)
+    return sorted((numbers[line], lines[numbers[line] - 1]) for line in near)
