@@ -181,7 +181,7 @@ async def test_register_brings_the_tools_and_a_closer(tmp_path: Path) -> None:
     register(PluginContext("workspace", {}, registrations))
     assert {tool.name: (tool.risk_of({}), tool.parallel) for tool in registrations.tools} == {
         "read_file": ("read", True), "write_file": ("write", False), "patch": ("write", False),
-        "terminal": ("execute", False),
+        "search_files": ("read", True), "terminal": ("execute", False),
     }  # fmt: skip
     describe = registrations.tools[0].describe
     assert describe is not None

@@ -21,8 +21,6 @@ class Diff:
     lines: list[str]
     added: int
     removed: int
-    is_exact: bool = True
-    """False when the texts were too long to compare: the changed part is shown as removed and added whole."""
 
     def text(self, limit_lines: int = SHOWN_LINES) -> str:
         """The diff, cut after `limit_lines` and after about 100 characters for each of them, with the amount."""
@@ -43,29 +41,36 @@ class Diff:
 
 
 def diff_of(old: str, new: str, path: str, *, is_new: bool = False) -> Diff:
-    """`old` to `new`. Only the part between the first and the last different line is compared."""
+    """`old` to `new`. Only the part between the first and the last different line is compared.
+
+    When that part is over `SHOWN_LINES` long it is shown as removed and added whole.
+    """
     marks_ends = _ends(old) != _ends(new)
     old_lines, new_lines = _shown_lines(old, marks_ends=marks_ends), _shown_lines(new, marks_ends=marks_ends)
     start = _common(old_lines, new_lines)
     stop = _common(old_lines[start:][::-1], new_lines[start:][::-1])
-    middle_old, middle_new = old_lines[start : len(old_lines) - stop], new_lines[start : len(new_lines) - stop]
+    first, after = max(0, start - _CONTEXT), min(stop, _CONTEXT)
+    old_part, new_part = (lines[first : len(lines) - stop + after] for lines in (old_lines, new_lines))
+    body = _hunks(old_part, new_part, before=start - first, after=after, first=first)
     path = path.lstrip("/")
     head = ["--- /dev/null" if is_new else f"--- a/{path}", f"+++ b/{path}"]
-    if max(len(middle_old), len(middle_new)) > SHOWN_LINES and min(len(middle_old), len(middle_new)):
-        hunk = f"@@ -{_range(start, len(middle_old))} +{_range(start, len(middle_new))} @@"
-        body = [hunk, *("-" + line for line in middle_old), *("+" + line for line in middle_new)]
-        return Diff(
-            lines=[*head, *_final(body)], added=len(middle_new), removed=len(middle_old), is_exact=False
-        )  # fmt: skip
-    before = max(0, start - _CONTEXT)
-    after = min(stop, _CONTEXT)
-    compared = difflib.unified_diff(
-        old_lines[before : len(old_lines) - stop + after], new_lines[before : len(new_lines) - stop + after],
-        n=_CONTEXT, lineterm="",
-    )  # fmt: skip
-    body = [_moved(line, before) for line in compared][2:]
     added, removed = (sum(line.startswith(sign) for line in body) for sign in "+-")
     return Diff(lines=[*head, *_final(body)] if body else [], added=added, removed=removed)
+
+
+def _hunks(old: list[str], new: list[str], *, before: int, after: int, first: int) -> list[str]:
+    """`old` to `new`, which share `before` lines at the start and `after` at the end; they start at line `first`."""
+    removed, added = old[before : len(old) - after], new[before : len(new) - after]
+    if removed and added and max(len(removed), len(added)) <= SHOWN_LINES:
+        return [_moved(line, first) for line in difflib.unified_diff(old, new, n=_CONTEXT, lineterm="")][2:]
+    if not removed and not added:
+        return []
+    kept_before, kept_after = old[:before], old[len(old) - after :]
+    return [
+        f"@@ -{_range(first, len(old))} +{_range(first, len(new))} @@",
+        *(" " + line for line in kept_before), *("-" + line for line in removed),
+        *("+" + line for line in added), *(" " + line for line in kept_after),
+    ]  # fmt: skip
 
 
 def _shown_lines(text: str, *, marks_ends: bool) -> list[str]:
@@ -88,8 +93,8 @@ def _common(old: list[str], new: list[str]) -> int:
     return next((index for index, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
 
 
-def _range(start: int, length: int) -> str:
-    return f"{start + bool(length)},{length}"
+def _range(first: int, length: int) -> str:
+    return f"{first + bool(length)}" + ("" if length == 1 else f",{length}")
 
 
 def _moved(line: str, by: int) -> str:

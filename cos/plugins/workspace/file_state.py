@@ -65,7 +65,7 @@ class FileState:
         size = self.stat.st_size if self.stat else 0
         return FileRefused(
             f"{quoted(self.written)} is no text file ({describe(self.start, size)}) and was left as it is; "
-            "change it with a program that knows its format.",
+            "use a program that knows its format.",
             is_binary=True, file_size=size,
         )  # fmt: skip
 
@@ -103,6 +103,21 @@ def read_state(path: Path, written: str) -> FileState:
         path=path, written=written, stat=found, data=None if is_large else data, start=data[:SAMPLE_BYTES],
         fingerprint=mark,
     )  # fmt: skip
+
+
+def check_is_text(path: Path, written: str) -> None:
+    """Check that a file holds text, without reading it all. Blocking.
+
+    Raises:
+        FileRefused: it is binary, or may not be read.
+    """
+    try:
+        with open_regular(path, written) as file:
+            FileState(
+                path=path, written=written, stat=os.fstat(file.fileno()), start=file.read(SAMPLE_BYTES)
+            ).check_text()
+    except OSError as error:
+        raise FileRefused(failure(error, written, "read")) from error
 
 
 class DescribedStates:

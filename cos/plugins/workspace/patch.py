@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from cos.plugins.workspace.file_state import COMPARED_BYTES, DescribedStates, Fi
 from cos.plugins.workspace.files import FileRefused, missing
 from cos.plugins.workspace.folders import SessionFolders
 from cos.plugins.workspace.paths import PathRefused, quoted, real_path, shown
-from cos.plugins.workspace.replacing import MAX_PLACES, Replacement, line_number, near_lines
+from cos.plugins.workspace.replacing import MAX_PLACES, Replacement, Span, line_number, near_lines
 
 if TYPE_CHECKING:
     from cos.agent.identity import TurnInfo
@@ -139,7 +138,7 @@ def _check_strings(old: str, new: str) -> None:
 
 def _found(
     text: EncodedText, data: bytes, old: str, new: str
-) -> tuple[EncodedText, Replacement, list[re.Match[str]]]:  # fmt: skip
+) -> tuple[EncodedText, Replacement, list[Span]]:  # fmt: skip
     """Where `old` is. Lines that are no UTF-8 are shown to the model as Latin-1, so they are looked for as such too."""
     replacement = Replacement(text.text, old, new)
     places = replacement.places()
@@ -152,7 +151,7 @@ def _found(
 
 
 def _check_places(
-    places: list[re.Match[str]], text: str, written: str, old: str, *, replace_all: bool
+    places: list[Span], text: str, written: str, old: str, *, replace_all: bool
 ) -> None:  # fmt: skip
     if not places:
         near = near_lines(text, old)
@@ -169,7 +168,7 @@ def _check_places(
             "use `terminal` with a stream editor."
         )
     if len(places) > 1 and not replace_all:
-        numbers = [line_number(text, place.start()) for place in places[:_LISTED_LINES]]
+        numbers = [line_number(text, place.start) for place in places[:_LISTED_LINES]]
         more = ", …" if len(places) > _LISTED_LINES else ""
         raise FileRefused(
             f"`old_string` occurs {len(places)} times in {quoted(written)} (lines "

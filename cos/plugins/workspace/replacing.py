@@ -7,16 +7,24 @@ knows no other). A wanted text that holds `\r` itself is taken literally, and so
 from __future__ import annotations
 
 import difflib
-import itertools
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from cos.plugins.workspace.encodings import CR, LF, majority_end
+from cos.plugins.workspace.encodings import CR, CRLF, LF, majority_end
 
 MAX_PLACES = 100_000
 # Comparing lines takes time that grows with the product of their numbers.
 _COMPARED_PAIRS = 1_000_000
+
+
+class Span(NamedTuple):
+    """Characters `start` to `end` (exclusive) of a text."""
+
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,38 +35,39 @@ class Replacement:
     old: str
     new: str
 
-    def places(self) -> list[re.Match[str]]:
+    def places(self) -> list[Span]:
         """Where `old` is, from the start, without overlaps; one more than `MAX_PLACES` when there are too many."""
-        return list(itertools.islice(re.finditer(self._pattern(), self.text), MAX_PLACES + 1))
+        if self._is_literal:
+            return list(_occurrences(self.text, self.old))
+        if LF not in self.text:
+            return list(_occurrences(self.text.replace(CR, LF), self.old))
+        plain = self.text.replace(CRLF, LF)
+        shortened = [match.start() - index for index, match in enumerate(re.finditer(CRLF, self.text))]
+        return [
+            Span(start + bisect_left(shortened, start), end + bisect_left(shortened, end))
+            for start, end in _occurrences(plain, self.old)
+        ]
 
-    def applied(self, places: Sequence[re.Match[str]]) -> str:
+    def applied(self, places: Sequence[Span]) -> str:
         """The text with `new` at each of `places`. What is outside of them is untouched."""
         pieces, end = [], 0
         majority = majority_end(self.text)
         for place in places:
-            pieces += [self.text[end : place.start()], self._new_at(place, majority)]
-            end = place.end()
+            pieces += [self.text[end : place.start], self._new_at(place, majority)]
+            end = place.end
         return "".join([*pieces, self.text[end:]])
 
     @property
     def _is_literal(self) -> bool:
         return CR in self.old
 
-    def _pattern(self) -> str:
-        if self._is_literal:
-            return re.escape(self.old)
-        return self._end_pattern().join(re.escape(line) for line in self.old.split(LF))
-
-    def _end_pattern(self) -> str:
-        return "\r?\n" if LF in self.text else "\r"
-
-    def _new_at(self, place: re.Match[str], majority: str) -> str:
+    def _new_at(self, place: Span, majority: str) -> str:
         if self._is_literal or LF not in self.new:
             return self.new
         old_lines, new_lines = self.old.split(LF), self.new.split(LF)
-        end_pattern = re.compile(self._end_pattern())
-        old_ends = end_pattern.findall(place.group())
-        if following := end_pattern.match(self.text, place.end()):
+        end_pattern = re.compile("\r?\n" if LF in self.text else "\r")
+        old_ends = end_pattern.findall(self.text, place.start, place.end)
+        if following := end_pattern.match(self.text, place.end):
             old_ends.append(following.group())  # the last line's own end, should a line now come after it
         ends = [majority] * (len(new_lines) - 1)
         for new_index, old_index in _same_lines(old_lines, new_lines):
@@ -67,6 +76,13 @@ class Replacement:
         # A line that brings its own `\r` brings its whole end.
         ends = [LF if line.endswith(CR) else end for line, end in zip(new_lines, ends, strict=False)]
         return "".join(line + end for line, end in zip(new_lines, [*ends, ""], strict=True))
+
+
+def _occurrences(text: str, wanted: str) -> Iterator[Span]:
+    start, count = text.find(wanted), 0
+    while start >= 0 and count <= MAX_PLACES:
+        yield Span(start, start + len(wanted))
+        start, count = text.find(wanted, start + len(wanted)), count + 1
 
 
 def _same_lines(old: list[str], new: list[str]) -> list[tuple[int, int]]:

@@ -10,6 +10,8 @@ from cos.plugins.workspace.file_state import DescribedStates
 from cos.plugins.workspace.folders import SessionFolders
 from cos.plugins.workspace.patch import FilePatcher
 from cos.plugins.workspace.read_file import FileReader
+from cos.plugins.workspace.ripgrep import Ripgrep
+from cos.plugins.workspace.search_files import FileSearcher
 from cos.plugins.workspace.terminal import Terminal
 from cos.plugins.workspace.write_file import FileWriter
 
@@ -21,6 +23,7 @@ class WorkspaceTools:
 
     def __init__(self, environment: Callable[[], Mapping[str, str]] = lambda: os.environ) -> None:
         self._folders = SessionFolders()
+        self._environment = environment
         self._terminal = Terminal(self._folders, environment)
 
     def tools(self) -> tuple[Tool, ...]:
@@ -29,6 +32,7 @@ class WorkspaceTools:
             FileReader(self._folders).tool(ORIGIN),
             FileWriter(self._folders, described).tool(ORIGIN),
             FilePatcher(self._folders, described).tool(ORIGIN),
+            FileSearcher(self._folders, Ripgrep(environment=self._environment)).tool(ORIGIN),
             self._terminal.tool(ORIGIN),
         )
 

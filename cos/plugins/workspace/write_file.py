@@ -64,17 +64,15 @@ class FileWriter:
             )  # fmt: skip
         self.described.remember(turn, state, args)
         is_new = state.stat is None
-        diff = diff_of(old or "", content, path, is_new=is_new)
-        if is_new:
-            title = f"{path} (new, {_lines(content)})"
-        elif old is None:
-            title = f"{path} (replaced, {_lines(content)})"
-        else:
-            title = f"{path} (+{diff.added} -{diff.removed})"
-        detail = content if is_new or old is None or diff.is_cut() else ""
+        if old is None:
+            return CallDescription(
+                title=f"{path} (replaced, {_lines(content)})", kind="edit", detail=content, locations=(path,), cwd=cwd
+            )  # fmt: skip
+        diff = diff_of(old, content, path, is_new=is_new)
+        changed = f"new, {_lines(content)}" if is_new else f"+{diff.added} -{diff.removed}"
         return CallDescription(
-            title=title, kind="edit", detail=detail, locations=(path,), cwd=cwd,
-            diff=None if old is None and not is_new else diff.text(),
+            title=f"{path} ({changed})", kind="edit", locations=(path,), cwd=cwd, diff=diff.text(),
+            detail=content if is_new or diff.is_cut() else "",
         )  # fmt: skip
 
     async def run(self, args: Json, turn: TurnInfo, ctx: ToolContext) -> ToolOutcome:
