@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import stat
@@ -14,7 +15,10 @@ from hypothesis import strategies as st
 
 from cos.agent.identity import TurnInfo
 from cos.agent.tools import CallDescription, ToolError, ToolOk
-from cos.plugins.workspace.file_state import COMPARED_BYTES, DescribedStates
+from cos.plugins.workspace import diffs
+from cos.plugins.workspace.atomic import write_atomically
+from cos.plugins.workspace.file_state import COMPARED_BYTES, DescribedStates, read_state
+from cos.plugins.workspace.files import FileRefused
 from cos.plugins.workspace.folders import SessionFolders
 from cos.plugins.workspace.write_file import FileWriter
 from tests.tool_context import RecordingContext, new_turn
@@ -134,7 +138,7 @@ async def test_pipe_folder_and_device_are_refused(writing: Writing) -> None:
     assert "a named pipe" in (await writing.write("pipe", "x"))["error"]
     assert "is a folder" in (await writing.write("folder", "x"))["error"]
     assert "is a folder" in (await writing.write(".", "x"))["error"]
-    assert "is a file, not a folder" in (await writing.write("file/x", "x"))["error"]
+    assert "a part of its path is no folder" in (await writing.write("file/x", "x"))["error"]
 
 
 async def test_binary_file_is_not_replaced(writing: Writing) -> None:
@@ -216,6 +220,83 @@ async def test_two_calls_of_one_step_that_were_shown_together_both_run(writing: 
     writing.describe("a.txt", "second")
     await writing.write("a.txt", "first")
     assert (await writing.write("a.txt", "second"))["status"] == "replaced"
+
+
+async def test_path_that_leads_elsewhere_than_shown_is_refused(writing: Writing) -> None:
+    (writing.workspace / "link").symlink_to("first")
+    writing.describe("link", "x")
+    (writing.workspace / "link").unlink()
+    (writing.workspace / "link").symlink_to("second")
+    assert "leads to" in (await writing.write("link", "x"))["error"]
+    assert os.listdir(writing.workspace) == ["link"]
+
+
+def test_folder_that_became_a_link_after_the_check_is_not_followed(writing: Writing, tmp_path: Path) -> None:
+    """H-126"""
+    (writing.workspace / "sub").mkdir()
+    state = read_state(writing.workspace / "sub" / "a.txt", "sub/a.txt")
+    (writing.workspace / "sub").rmdir()
+    (writing.workspace / "sub").symlink_to(tmp_path / "proj-evil")
+    with pytest.raises(FileRefused):
+        write_atomically(state, b"x", writing.workspace)
+    assert os.listdir(tmp_path / "proj-evil") == []
+
+
+def test_file_that_changes_while_it_is_written_is_left_alone(writing: Writing) -> None:
+    path = writing.workspace / "a.txt"
+    for before in (None, "old"):
+        if before:
+            path.write_text(before)
+        state = read_state(path, "a.txt")
+        path.write_text("somebody else's")
+        with pytest.raises(FileRefused, match="changed while"):
+            write_atomically(state, b"mine", writing.workspace)
+        assert path.read_text() == "somebody else's"
+        assert os.listdir(writing.workspace) == ["a.txt"]
+
+
+async def test_cancelled_call_has_written_the_whole_file_or_nothing(writing: Writing) -> None:
+    path = writing.workspace / "a.txt"
+    path.write_text("old")
+    call = asyncio.ensure_future(writing.write("a.txt", "new" * 1_000_000))
+    await asyncio.sleep(0)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert path.read_text() in {"old", "new" * 1_000_000}
+    assert os.listdir(writing.workspace) == ["a.txt"]
+
+
+LINES = st.lists(st.sampled_from(["", "a", "b", "c", "- d", "@@ e", "\\ f"]), max_size=30).map("\n".join)
+
+
+@given(old=LINES, new=LINES, limit=st.sampled_from([0, 2_000]))
+def test_diff_leads_from_old_to_new(old: str, new: str, limit: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diffs, "SHOWN_LINES", limit)
+        diff = diffs.diff_of(old, new, "a.txt")
+    assert _applied(old, diff.lines[2:]) == new
+    assert new == old or diff.added + diff.removed > 0
+
+
+def _applied(old: str, diff: list[str]) -> str:
+    """`old` with the hunks of `diff`: an independent, strict reading of the format."""
+    lines, result, position = old.splitlines(keepends=True), [], 0
+    for index, line in enumerate(diff):
+        is_last = diff[index + 1 : index + 2] == ["\\ No newline at end of file"]
+        text = line[1:] + "\n" * (not is_last)
+        if line.startswith("@@ "):
+            first, *length = line.split()[1][1:].split(",")
+            start = int(first) - (length != ["0"])
+            result += lines[position:start]
+            position = start
+        elif line[0] in "- ":
+            assert lines[position] == text
+            position += 1
+            result += [text] * (line[0] == " ")
+        elif line[0] == "+":
+            result.append(text)
+    return "".join(result + lines[position:])
 
 
 NAMES = st.sampled_from(

@@ -41,15 +41,20 @@ def _opened_folder(path: Path, workspace: Path) -> Iterator[tuple[int, bool]]:
     folder = os.open(workspace, _FOLDER_FLAGS)
     try:
         for name in path.relative_to(workspace).parts:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(name, dir_fd=folder)
-                created = True
-            inner = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
+            inner, is_new = _folder_in(folder, name)
             os.close(folder)
-            folder = inner
+            folder, created = inner, created or is_new
         yield folder, created
     finally:
         os.close(folder)
+
+
+def _folder_in(folder: int, name: str) -> tuple[int, bool]:
+    try:
+        return os.open(name, _FOLDER_FLAGS, dir_fd=folder), False
+    except FileNotFoundError:
+        os.mkdir(name, dir_fd=folder)
+        return os.open(name, _FOLDER_FLAGS, dir_fd=folder), True
 
 
 def _replace(folder: int, state: FileState, data: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from cos.plugins.workspace.binary import SAMPLE_BYTES, describe, is_binary, kind
 from cos.plugins.workspace.encodings import EncodedText, decoded
 from cos.plugins.workspace.files import FileRefused, check_kind, failure, open_regular
 from cos.plugins.workspace.lines import encoding_of
-from cos.plugins.workspace.paths import quoted, real_path, resolve
+from cos.plugins.workspace.paths import quoted, real_path, resolve, shown
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -124,22 +125,26 @@ class DescribedStates:
     """Remembers how each file was when a call was described, so that a person's answer is for exactly that."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[UUID, Path, str], str] = OrderedDict()
+        self._known: OrderedDict[tuple[UUID, str], tuple[Path, str]] = OrderedDict()
 
     def remember(self, turn: TurnInfo, state: FileState, args: Json) -> None:
-        key = (turn.session_id, state.path, repr(sorted(args.items())))
-        self._known[key] = state.fingerprint
-        self._known.move_to_end(key)
+        self._known[_key(turn, args)] = (state.path, state.fingerprint)
+        self._known.move_to_end(_key(turn, args))
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
 
     def check(self, turn: TurnInfo, state: FileState, args: Json) -> None:
         """
         Raises:
-            FileRefused: the file is not as it was when the call was described.
+            FileRefused: the path leads to another file, or the file is not as it was, when the call was described.
         """
-        known = self._known.get((turn.session_id, state.path, repr(sorted(args.items()))))
-        if known is not None and known != state.fingerprint:
+        path, fingerprint = self._known.get(_key(turn, args), (state.path, state.fingerprint))
+        if path != state.path:
+            raise FileRefused(
+                f"{quoted(state.written)} led to {shown(path)} when this call was shown and leads to "
+                f"{shown(state.path)} now, so nothing was done; repeat the call with the whole path."
+            )
+        if fingerprint != state.fingerprint:
             raise FileRefused(
                 f"{quoted(state.written)} has changed since this call was shown, and was left as it is; "
                 "read it again and repeat the call."
@@ -149,5 +154,10 @@ class DescribedStates:
         """The session itself changed the file: its other calls of the same step still fit."""
         fingerprint = hashlib.sha256(after).hexdigest()
         for key, known in self._known.items():
-            if key[:2] == (turn.session_id, before.path) and known == before.fingerprint:
-                self._known[key] = fingerprint
+            if key[0] == turn.session_id and known == (before.path, before.fingerprint):
+                self._known[key] = (before.path, fingerprint)
+
+
+def _key(turn: TurnInfo, args: Json) -> tuple[UUID, str]:
+    text = json.dumps(args, sort_keys=True)
+    return turn.session_id, hashlib.sha256(text.encode()).hexdigest()

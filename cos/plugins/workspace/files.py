@@ -95,5 +95,5 @@ def failure(error: OSError, written: str, verb: Literal["read", "written"]) -> s
     if error.errno == errno.ELOOP:
         return f"{quoted(written)} leads through a symbolic link that goes in a circle or has just changed; look again."
     if isinstance(error, NotADirectoryError):
-        return f"{quoted(written)} cannot be {verb}: a part of its path is a file, not a folder; name another path."
+        return f"{quoted(written)} cannot be {verb}: a part of its path is no folder; name another path."
     return f"{quoted(written)} could not be {verb}: {error.strerror or error}."
