@@ -153,7 +153,7 @@ async def test_missing_binary_and_large_files_are_refused(patching: Patching) ->
     missed = await patching.patch("x", "y", path="b.txt")
     assert missed["similar_files"] == [str(patching.file)]
     patching.file.write_bytes(b"x\n" * (COMPARED_BYTES // 2 + 1))
-    assert "larger than 10,000,000 bytes" in (await patching.patch("x", "y"))["error"]
+    assert "larger than 5,000,000 bytes" in (await patching.patch("x", "y"))["error"]
 
 
 @pytest.mark.parametrize("path", ["../../x", "/etc/hosts", "~/x", "$HOME/x", "a/../../x", "", "a\0b", "a\nb", "out"])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from cos.agent.identity import TurnInfo
@@ -201,7 +201,7 @@ async def test_long_diff_is_cut_with_the_amount_and_the_content_is_whole(writing
     described = writing.describe("a.txt", content)
     assert described.title == "a.txt (+3000 -3000)"
     assert described.diff is not None
-    assert described.diff.endswith("\n[4,003 more lines of the diff are not shown]\n")
+    assert described.diff.endswith("\n[4,005 more lines of the diff are not shown]\n")
     assert described.detail == content
 
 
@@ -213,6 +213,17 @@ async def test_file_that_changed_since_it_was_shown_is_left_alone(writing: Writi
     assert path.read_text() == "somebody else's"
     writing.describe("a.txt", "mine")
     assert (await writing.write("a.txt", "mine"))["status"] == "replaced"
+
+
+async def test_small_changes_all_over_a_long_file_are_shown_as_such(writing: Writing) -> None:
+    lines = [f"line {n}\n" for n in range(10_000)]
+    (writing.workspace / "a.txt").write_text("".join(lines))
+    for index in (0, 4_999, 9_999):
+        lines[index] = "new\n"
+    described = writing.describe("a.txt", "".join(lines))
+    assert (described.title, described.detail) == ("a.txt (+3 -3)", "")
+    assert described.diff is not None
+    assert "-line 4999\n+new\n" in described.diff
 
 
 async def test_two_calls_of_one_step_that_were_shown_together_both_run(writing: Writing) -> None:
@@ -270,11 +281,14 @@ async def test_cancelled_call_has_written_the_whole_file_or_nothing(writing: Wri
 LINES = st.lists(st.sampled_from(["", "a", "b", "c", "- d", "@@ e", "\\ f"]), max_size=30).map("\n".join)
 
 
-@given(old=LINES, new=LINES, limit=st.sampled_from([0, 2_000]))
-def test_diff_leads_from_old_to_new(old: str, new: str, limit: int) -> None:
+@given(old=LINES, new=LINES, window=st.sampled_from([1, 4, 1_000]), limit=st.sampled_from([4, 2_000]))
+def test_diff_leads_from_old_to_new(old: str, new: str, window: int, limit: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
+        # Small bounds stand for large texts; a diff that is cut cannot be applied.
+        patch.setattr(diffs, "_WINDOW_LINES", window)
         patch.setattr(diffs, "SHOWN_LINES", limit)
         diff = diffs.diff_of(old, new, "a.txt")
+    assume(len(diff.lines) == diff.total_lines)
     assert _applied(old, diff.lines[2:]) == new
     assert new == old or diff.added + diff.removed > 0
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cos.agent.identity import TurnInfo
     from cos.plugins.workspace.folders import SessionFolders
 
-COMPARED_BYTES = 10_000_000
+COMPARED_BYTES = 5_000_000
 """Larger files are neither patched nor compared."""
 _REMEMBERED = 1_000
 

@@ -80,7 +80,7 @@ class FilePatcher:
         self.described.remember(turn, edit.state, args)
         return CallDescription(
             title=f"{path} (+{edit.diff.added} -{edit.diff.removed})", kind="edit", locations=(path,), cwd=cwd,
-            diff=edit.diff.text(), detail=args["new_string"] if edit.diff.is_cut() else "",
+            diff=edit.diff.text(), detail=args["new_string"] if edit.diff.is_cut else "",
         )  # fmt: skip
 
     async def run(self, args: Json, turn: TurnInfo, ctx: ToolContext) -> ToolOutcome:

@@ -7,6 +7,7 @@ knows no other). A wanted text that holds `\r` itself is taken literally, and so
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -112,12 +113,13 @@ def near_lines(text: str, wanted: str) -> list[tuple[int, str]]:
     first = next((line.strip() for line in wanted.splitlines() if line.strip()), "")[:_LINE_CHARACTERS]
     if not first:
         return []
-    lines = [line[:_LINE_CHARACTERS] for line in re.split("\r?\n" if LF in text else CR, text)]
-    same = [(number, line) for number, line in enumerate(lines, 1) if line.strip() == first]
-    if same:
-        return same[:_NEAR_LINES]
+    end = LF if LF in text else CR
+    same = re.finditer(rf"(?m)^[ \t]*{re.escape(first)}[ \t]*\r?$", text.replace(CR, LF) if end == CR else text)
+    if found := [(line_number(text, match.start()), match.group()) for match in itertools.islice(same, _NEAR_LINES)]:
+        return found
+    lines = [line[:_LINE_CHARACTERS].removesuffix(CR) for line in text.split(end, _TEXTS_LOOKED_AT)[:_TEXTS_LOOKED_AT]]
     numbers: dict[str, int] = {}
-    for number, line in enumerate(lines[:_TEXTS_LOOKED_AT], 1):
+    for number, line in enumerate(lines, 1):
         numbers.setdefault(line.strip(), number)
     near = difflib.get_close_matches(first, list(numbers), n=_NEAR_LINES, cutoff=0.6)
     return sorted((numbers[line], lines[numbers[line] - 1]) for line in near)

@@ -72,7 +72,7 @@ class FileWriter:
         changed = f"new, {_lines(content)}" if is_new else f"+{diff.added} -{diff.removed}"
         return CallDescription(
             title=f"{path} ({changed})", kind="edit", locations=(path,), cwd=cwd, diff=diff.text(),
-            detail=content if is_new or diff.is_cut() else "",
+            detail=content if is_new or diff.is_cut else "",
         )  # fmt: skip
 
     async def run(self, args: Json, turn: TurnInfo, ctx: ToolContext) -> ToolOutcome:
