@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from cos.agent.hooks import HookBus
+from cos.agent.retry import RetryPolicy
 from cos.agent.tools import ToolSet
 from cos.agent.turn import Agent, AgentOptions
 from cos.cli.providers import build_provider
@@ -69,6 +70,8 @@ class StartRequest:
     """Who answers approvals, such as `tui`."""
     say: Callable[[str], None]
     """Receives progress lines, from any thread."""
+    provider_for: Callable[[Profile, Mapping[str, str]], Provider] = build_provider
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +144,7 @@ async def _compose(
     register_live_feed(hooks, feed.publish)
     timeout = effective_approval_timeout(config, request.flags).value
     desk = ApprovalDesk(Approvals(database), feed.publish, timeout_seconds=timeout, surface=request.surface)
-    providers = {name: build_provider(entry, request.env) for name, entry in profiles.items()}
+    providers = {name: request.provider_for(entry, request.env) for name, entry in profiles.items()}
     agents = {
         name: ProfileAgent(
             profile=entry,
@@ -152,7 +155,7 @@ async def _compose(
                 journal=journal,
                 approver=desk,
                 publish=feed.publish,
-                options=AgentOptions(max_steps=config.settings.agent.max_steps),
+                options=AgentOptions(max_steps=config.settings.agent.max_steps, retry=request.retry),
             ),
         )
         for name, entry in profiles.items()

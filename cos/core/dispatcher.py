@@ -65,6 +65,7 @@ class ProfileAgent:
 @dataclass(slots=True)
 class _Running:
     turn: TurnInfo
+    message_id: UUID
     cancel: CancelToken
     task: asyncio.Task[None]
     goes_on: bool = False
@@ -119,12 +120,13 @@ class Dispatcher:
             if turn_id is not None:
                 return Accepted(session_id=session.id, turn_id=turn_id)
         message = UserMessage(text=inbound.text)
-        await self._sessions.enqueue(session, message_id, message, inbound.source, inbound.client_message_id)
-        if session.queue_paused:
-            await self._sessions.pause_queue(session.id, paused=False)
-        running = self._running.get(session.id)
-        if running is not None and running.cancel.is_set:
-            running.goes_on = True
+        async with self._admission[session.id]:
+            await self._sessions.enqueue(session, message_id, message, inbound.source, inbound.client_message_id)
+            running = self._running.get(session.id)
+            if running is None:
+                await self._sessions.pause_queue(session.id, paused=False)
+            elif running.cancel.is_set:
+                running.goes_on = True
         turn_id = await uninterrupted(self._start_next(session.id, message_id))
         if turn_id is None:
             await self._queue_changed(session.id)
@@ -199,8 +201,9 @@ class Dispatcher:
     async def _start_next(self, session_id: UUID, wanted: UUID | None = None) -> UUID | None:
         """Start the turn of the first waiting message, unless one runs; its id if the message is the `wanted` one."""
         async with self._admission[session_id]:
-            if self._is_closing or session_id in self._running:
-                return None
+            running = self._running.get(session_id)
+            if self._is_closing or running is not None:
+                return running.turn.turn_id if running and running.message_id == wanted else None
             for waiting in await self._sessions.queue(session_id):
                 try:
                     state = await self._open(session_id, waiting)
@@ -210,7 +213,7 @@ class Dispatcher:
                 except TurnBusyError:
                     return None  # Another process runs a turn here; it goes on with the queue.
                 task = asyncio.create_task(self._run(state), name=f"turn-{state.turn.turn_id}")
-                self._running[session_id] = _Running(state.turn, state.cancel, task)
+                self._running[session_id] = _Running(state.turn, state.prompt_id, state.cancel, task)
                 return state.turn.turn_id if waiting.id == wanted else None
             return None
 
@@ -249,19 +252,24 @@ class Dispatcher:
 
     async def _run(self, state: TurnState) -> None:
         """A turn from its first model call to its end, then the next message of the queue."""
-        session_id = state.turn.session_id
         agent = self._agents[state.turn.profile_id].agent
-        stays = True
+        was_cancelled = True
         try:
-            outcome = await agent.run(state)
-            stays = outcome.status is TurnStatus.CANCELLED
-        except Exception as error:
-            log.exception("turn %s could not be closed", state.turn.turn_id)
-            self._publish(_lost(state, error))
-            await self._close_lost(state.turn)
+            try:
+                outcome = await agent.run(state)
+                was_cancelled = outcome.status is TurnStatus.CANCELLED
+            except Exception as error:
+                log.exception("turn %s could not be closed", state.turn.turn_id)
+                self._publish(_lost(state, error))
+                await self._close_lost(state.turn)
+            await self._after(state.turn, was_cancelled=was_cancelled)
         finally:
-            running = self._running.pop(session_id, None)
-        await self._after(session_id, pause=stays and not (running and running.goes_on))
+            self._forget(state.turn)
+
+    def _forget(self, turn: TurnInfo) -> _Running | None:
+        """The turn's entry, taken out; None when it was taken out before."""
+        running = self._running.get(turn.session_id)
+        return self._running.pop(turn.session_id) if running and running.turn == turn else None
 
     async def _close_lost(self, turn: TurnInfo) -> None:
         """Close the turn as soon as the journal answers: an open turn of a living process is swept by nobody."""
@@ -276,12 +284,16 @@ class Dispatcher:
             else:
                 return
 
-    async def _after(self, session_id: UUID, *, pause: bool) -> None:
+    async def _after(self, turn: TurnInfo, *, was_cancelled: bool) -> None:
+        session_id = turn.session_id
         try:
-            waiting = await self._sessions.queue(session_id)
-            if waiting and pause:
-                await self._sessions.pause_queue(session_id, paused=True)
-            elif waiting:
+            async with self._admission[session_id]:
+                ended = self._forget(turn)
+                waiting = await self._sessions.queue(session_id)
+                pause = was_cancelled and not (ended and ended.goes_on)
+                if waiting and pause:
+                    await self._sessions.pause_queue(session_id, paused=True)
+            if waiting and not pause:
                 await self._start_next(session_id)
             if waiting:
                 await self._queue_changed(session_id)

@@ -8,7 +8,7 @@ import logging
 import signal
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on, work
@@ -17,13 +17,10 @@ from textual.binding import Binding, BindingType
 from textual.worker import Worker, WorkerState
 
 from cos.agent.errors import CosError
+from cos.tui.screens.chat import ChatScreen
 from cos.tui.screens.help import Help
-from cos.tui.screens.main import MainScreen
-from cos.tui.screens.whole_text import WholeText
-from cos.tui.transcript.paged import PagedView
-from cos.tui.widgets.approvals_pane import ApprovalsPane
+from cos.tui.screens.main import Timing
 from cos.tui.widgets.composer import Composer
-from cos.tui.widgets.sessions_pane import SessionsPane
 from cos.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:
@@ -35,6 +32,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("cos.tui")
 
 QUIT_SECONDS = 2.0
+ESSENTIAL = frozenset({"core", "feed"})
+"""Groups of workers without which the app cannot go on."""
 
 OpenCore = Callable[[Callable[[str], None]], Awaitable["CorePort"]]
 
@@ -50,10 +49,11 @@ class Opening:
     resume: bool = False
     """Open the newest session."""
     profile: str | None = None
+    timing: Timing = field(default_factory=Timing)
 
 
 class CosApp(App[None]):
-    """Owns the screens, the keys that work everywhere, and the workers."""
+    """Owns the screens, the keys that work everywhere, the core's start and its end."""
 
     TITLE = "cos"
     CSS_PATH = "screens/main.tcss"
@@ -61,7 +61,8 @@ class CosApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help"),
         Binding("ctrl+n", "new_session", "New"),
-        Binding("f6", "next_profile", "Profile"),
+        # A text area takes F6 for itself.
+        Binding("f6", "next_profile", "Profile", priority=True, show=False),
         Binding("ctrl+c", "clear_or_quit", "Quit", priority=True, show=False),
         Binding("ctrl+q", "quit", show=False),
     ]
@@ -70,8 +71,6 @@ class CosApp(App[None]):
         super().__init__()
         self._opening = opening
         self._core: CorePort | None = None
-        self._control: SessionControl | None = None
-        self._unsent: list[str] = []
         self._quit_pressed = 0.0
         self._is_leaving = False
         self.failure: str | None = None
@@ -79,13 +78,20 @@ class CosApp(App[None]):
         self.farewell: str | None = None
         """How to come back to the session that was open."""
 
-    def get_default_screen(self) -> MainScreen:
-        return MainScreen()
+    def get_default_screen(self) -> ChatScreen:
+        return ChatScreen(self._opening.timing)
+
+    def get_key_display(self, binding: Binding) -> str:
+        """As keyboards are labelled: F2, Esc, ^N."""
+        shown = super().get_key_display(binding)
+        if len(shown) == 1:
+            return shown
+        return shown.upper() if shown[0] in "f^" and len(shown) <= 3 else shown.capitalize()
 
     @property
-    def main(self) -> MainScreen:
+    def main(self) -> ChatScreen:
         screen = self.screen_stack[0]
-        assert isinstance(screen, MainScreen)
+        assert isinstance(screen, ChatScreen)
         return screen
 
     def on_mount(self) -> None:
@@ -93,6 +99,11 @@ class CosApp(App[None]):
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._leave_now)
         self.call_after_refresh(self._open)
+
+    def watch_title(self, title: str) -> None:
+        """Name the terminal's window. Only ever `cos` and a number: nothing foreign gets there."""
+        if self._driver is not None:
+            self._driver.write(f"\x1b]0;{title}\x07")
 
     @work(group="core", exit_on_error=False)
     async def _open(self) -> None:
@@ -111,12 +122,9 @@ class CosApp(App[None]):
         control: SessionControl = module.SessionControl(core, self.main)
         self._pump(core, control)
         await control.begin(await self._first_session(core))
-        self._control = control
+        self.main.connect(control)
         self.set_interval(1.0, control.tick)
-        for text in self._unsent:
-            await self._send(text)
-        self._unsent.clear()
-        await core.providers[control.profile_id].prepare()
+        await core.providers[control.place.profile_id].prepare()
 
     async def _first_session(self, core: CorePort) -> UUID | None:
         choose: Any = await asyncio.to_thread(importlib.import_module, "cos.core.choose_session")
@@ -134,84 +142,35 @@ class CosApp(App[None]):
 
     @on(Worker.StateChanged)
     def _worker_failed(self, event: Worker.StateChanged) -> None:
-        if event.state is not WorkerState.ERROR or event.worker.group not in {"core", "feed", "send"}:
-            return
+        """A failure ends in a sentence: on screen when the app can go on, else after it has closed."""
         error = event.worker.error
-        if isinstance(error, CosError) and self._control is not None:
-            self.notify(str(error), severity="error", markup=False)
+        if event.state is not WorkerState.ERROR or error is None or not self.screen_stack:
             return
-        log.error("worker %s failed", event.worker.name, exc_info=error)
-        self.failure = str(error) if isinstance(error, CosError) else f"internal error: {error!r}; see the log"
-        self._leave_now()
+        if not isinstance(error, CosError):
+            log.error("worker %s failed", event.worker.name, exc_info=error)
+        sentence = str(error) if isinstance(error, CosError) else f"internal error: {error!r}; see the log"
+        is_fatal = self.main.control is None or not isinstance(error, CosError)
+        if event.worker.group in ESSENTIAL and is_fatal:
+            self.failure = sentence
+            self._leave_now()
+        else:
+            self.notify(sentence, severity="error", markup=False)
 
     def _progress(self, line: str) -> None:
         self.main.status_line.status = Status(note=line)
-
-    @on(Composer.Submitted)
-    def _submitted(self, event: Composer.Submitted) -> None:
-        if self._control is None:
-            self._unsent.append(event.text)
-            self.notify("It is sent as soon as the database is there.", markup=False)
-        else:
-            self._send_soon(event.text)
-
-    @work(group="send", exit_on_error=False)
-    async def _send_soon(self, text: str) -> None:
-        await self._send(text)
-
-    async def _send(self, text: str) -> None:
-        assert self._control is not None
-        try:
-            await self._control.send(text)
-        except CosError as error:
-            self.main.composer.put_back(text)
-            self.notify(str(error), severity="error", markup=False)
-
-    @on(SessionsPane.Chosen)
-    @work(group="open", exclusive=True, exit_on_error=False)
-    async def _chosen(self, event: SessionsPane.Chosen) -> None:
-        if self._control is not None:
-            self.main.close_panes()
-            await self._control.open(event.session_id)
-
-    @on(PagedView.NeedOlder)
-    @work(group="older", exclusive=True, exit_on_error=False)
-    async def _need_older(self) -> None:
-        if self._control is not None:
-            await self._control.load_older()
-
-    @on(ApprovalsPane.Decided)
-    @work(group="send", exit_on_error=False)
-    async def _decided(self, event: ApprovalsPane.Decided) -> None:
-        if self._control is not None:
-            await self._control.decide(event.approval_id, event.decision)
-
-    @on(ApprovalsPane.ViewWanted)
-    @work(group="view", exclusive=True, exit_on_error=False)
-    async def _view_wanted(self, event: ApprovalsPane.ViewWanted) -> None:
-        if await self.push_screen_wait(WholeText(event.card)):
-            self.main.approvals.mark_seen(event.card.id)
-
-    def on_app_focus(self) -> None:
-        self.main.approvals.disarm()
 
     def action_help(self) -> None:
         self.push_screen(Help())
 
     def action_new_session(self) -> None:
-        if self._control is not None:
-            self._control.new()
+        if self.main.control is not None:
+            self.main.control.new()
             self.main.close_panes()
 
     def action_next_profile(self) -> None:
-        if self._control is not None:
-            self._control.next_profile()
+        if self.main.control is not None:
+            self.main.control.next_profile()
             self.main.close_panes()
-
-    def action_interrupt(self) -> None:
-        """Stop the open session's turn, and no other."""
-        if self._control is not None and self._control.interrupt():
-            self.main.status_line.status = Status(note="stopping …")
 
     def action_clear_or_quit(self) -> None:
         composer = self.main.composer
@@ -226,6 +185,14 @@ class CosApp(App[None]):
             self._quit_pressed = time.monotonic()
             self.notify("Ctrl+C once more quits.", timeout=QUIT_SECONDS, markup=False)
 
+    @on(Composer.LeaveWanted)
+    def _leave_wanted(self) -> None:
+        reason = self.main.control.why_not_quit() if self.main.control is not None else None
+        if reason is None:
+            self._leave_now()
+        else:
+            self.notify(reason, severity="warning", markup=False)
+
     async def action_quit(self) -> None:
         self._leave_now()
 
@@ -238,8 +205,9 @@ class CosApp(App[None]):
     async def _leave(self) -> None:
         """End the turns, close the database, then the screen."""
         self.main.status_line.status = Status(note="ending …")
-        if self._control is not None and self._control.current is not None and self.failure is None:
-            self.farewell = f"Go on with: cos chat --session {self._control.current}"
+        control = self.main.control
+        if control is not None and control.current is not None and self.failure is None:
+            self.farewell = f"Go on with: cos chat --session {control.current}"
         try:
             if self._core is not None:
                 await self._core.close()

@@ -6,7 +6,7 @@ the entries themselves, so that switching to a running session shows all of it a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
 from cos.tui.transcript.calls import ToolCall
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from cos.tui.transcript.entries import Entry
     from cos.tui.transcript.view import Transcript
+
+NoticeLevel = Literal["info", "warning", "error"]
 
 
 class Conversation:
@@ -44,8 +46,11 @@ class Conversation:
         self._view = None
 
     def load(self, entries: Iterable[Entry], oldest_ordinal: int | None) -> None:
-        """Put stored history before what only live events have brought so far."""
-        stored = {entry.key: entry for entry in entries}
+        """Put stored history before what only live events have brought so far.
+
+        An entry that live events began is newer than what was read: it stays, in the place that the history gives it.
+        """
+        stored = {entry.key: self._entries.get(entry.key, entry) for entry in entries}
         self._entries = stored | {key: entry for key, entry in self._entries.items() if key not in stored}
         self.oldest_ordinal = oldest_ordinal
         self.is_loaded = True
@@ -100,10 +105,9 @@ class Conversation:
         else:
             known.append_output(text)
 
-    def notice(self, level: str, text: str, turn_key: str = "") -> None:
+    def notice(self, level: NoticeLevel, text: str, turn_key: str = "", *, key: str | None = None) -> None:
         self._notices += 1
-        known = level if level in {"warning", "error"} else "info"
-        self.add(Notice(key=f"notice:{self._notices}", turn_key=turn_key, text=text, level=known))  # type: ignore[arg-type]
+        self.add(Notice(key=key or f"notice:{self._notices}", turn_key=turn_key, text=text, level=level))
 
     def header(self, turn_id: UUID, text: str) -> None:
         """Set the line above a turn."""

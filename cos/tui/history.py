@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from cos.agent.events import Usage
 from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
 from cos.agent.records import ToolCallStatus, TurnStatus
 from cos.tui import wording
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
     from cos.agent.records import ToolCallRecord
     from cos.core.sessions import MessageRow, Transcript, TurnRow
+    from cos.tui.conversation import NoticeLevel
 
 _STATES: dict[ToolCallStatus, CallState] = {
     ToolCallStatus.PROPOSED: "proposed",
@@ -39,50 +43,65 @@ def entries_of(transcript: Transcript) -> list[Entry]:
     for row in transcript.messages:
         if row.turn_id != turn_id:
             if turn_id is not None:
-                entries.extend(ending(transcript.turns[turn_id]))
+                entries.extend(_end_of(transcript.turns[turn_id]))
             turn_id = row.turn_id
             key = f"turn:{turn_id}"
             entries.append(TurnHeader(key=key, turn_key=key, text=header(transcript.turns[turn_id])))
         entries.extend(message_entries(row, transcript.calls))
     if turn_id is not None:
-        entries.extend(ending(transcript.turns[turn_id]))
+        entries.extend(_end_of(transcript.turns[turn_id]))
     return entries
+
+
+def _end_of(turn: TurnRow) -> list[Entry]:
+    return ending(turn.id, turn.status, turn.error)
 
 
 def header(turn: TurnRow) -> str:
     """The line above a turn: when, how long, how it ended, what it used."""
-    began = turn.started_at.astimezone().strftime("%Y-%m-%d %H:%M")
     if turn.completed_at is None:
-        return f"{began} · running for {wording.duration(wording.now() - turn.started_at)}"
-    pieces = [began, wording.duration(turn.completed_at - turn.started_at)]
-    if turn.status is not TurnStatus.COMPLETED:
-        pieces.append(turn.status.value)
-    if turn.usage is not None:
-        pieces.append(wording.usage(turn.usage))
-    return " · ".join(pieces)
+        running = wording.duration(wording.now() - turn.started_at)
+        return f"{wording.moment(turn.started_at)} · running for {running}"
+    return ended_header(turn.started_at, turn.completed_at, turn.status, turn.usage)
 
 
-def ending(turn: TurnRow) -> list[Entry]:
+def ended_header(started_at: datetime, completed_at: datetime, status: TurnStatus, used: Usage | None) -> str:
+    """As `header`, of a turn that has ended."""
+    pieces = [wording.moment(started_at), wording.duration(completed_at - started_at)]
+    if status is not TurnStatus.COMPLETED:
+        pieces.append(status.value)
+    return " · ".join([*pieces, wording.usage(used or Usage())])
+
+
+def ending(turn_id: UUID, status: TurnStatus, error: str | None) -> list[Entry]:
     """What is to be said after a turn that did not simply end."""
-    key = f"turn:{turn.id}"
-    if turn.status is TurnStatus.INTERRUPTED:
-        text = turn.error or "interrupted: the program ended while this turn ran"
-        return [Notice(key=f"end:{turn.id}", turn_key=key, level="warning", text=text)]
-    if turn.error:
-        return [Notice(key=f"end:{turn.id}", turn_key=key, level="error", text=turn.error)]
-    return []
+    texts: dict[TurnStatus, tuple[str, NoticeLevel]] = {
+        TurnStatus.CANCELLED: ("stopped", "info"),
+        TurnStatus.FAILED: ("this turn failed", "error"),
+        TurnStatus.INTERRUPTED: ("interrupted: the program ended while this turn ran", "warning"),
+    }
+    if status not in texts:
+        return []
+    text, level = texts[status]
+    return [Notice(key=f"end:{turn_id}", turn_key=f"turn:{turn_id}", level=level, text=error or text)]
 
 
 def message_entries(row: MessageRow, calls: dict[str, ToolCallRecord]) -> list[Entry]:
     """A message's entries: what was thought, what was said, what was called. Results stand with their calls."""
     turn_key, message = f"turn:{row.turn_id}", row.message
     if isinstance(message, UserMessage):
-        if message.origin == "loop":
-            return [Notice(key=f"msg:{row.id}", turn_key=turn_key, text=f"cos to the model: {message.text}")]
-        return [UserEntry(key=f"msg:{row.id}", turn_key=turn_key, text=message.text)]
+        return user_entries(row.id, turn_key, message)
     if isinstance(message, ToolResultMessage):
         return []
     return assistant_entries(row.id, turn_key, message, calls, active=row.active)
+
+
+def user_entries(message_id: UUID, turn_key: str, message: UserMessage) -> list[Entry]:
+    """As `message_entries`, for a message of the user, or of the loop in the user's place."""
+    key = f"msg:{message_id}"
+    if message.origin == "loop":
+        return [Notice(key=key, turn_key=turn_key, text=f"cos to the model: {message.text}")]
+    return [UserEntry(key=key, turn_key=turn_key, text=message.text)]
 
 
 def assistant_entries(
@@ -103,7 +122,8 @@ def assistant_entries(
     if message.partial or not active:
         found.append(Notice(key=f"cut:{message_id}", turn_key=turn_key, level="warning", text=cut_text(active=active)))
     for call in message.tool_calls:
-        entry = ToolCall(key=f"call:{call.id}", turn_key=turn_key, name=call.name, detail=args_text(call.args))
+        title, detail = title_of_call(call.name, call.args), args_text(call.args)
+        entry = ToolCall(key=f"call:{call.id}", turn_key=turn_key, name=call.name, title=title, detail=detail)
         if call.id in calls:
             entry.change(**call_changes(calls[call.id]))
         found.append(entry)
@@ -119,6 +139,15 @@ def thinking_of(message: AssistantMessage) -> str:
     """The readable thinking of a reply, empty when there is none."""
     pieces = [str(block.get("thinking", "")) for block in message.blocks if block.get("type") == "thinking"]
     return "\n\n".join(piece for piece in pieces if piece)
+
+
+def title_of_call(name: str, args: Mapping[str, object]) -> str:
+    """One line for a stored call. Its tool may be gone, so this only knows the arguments that most tools share."""
+    command, path = args.get("command"), args.get("path")
+    if isinstance(command, str):
+        lines = [line.strip() for line in command.splitlines() if line.strip()]
+        return f"$ {lines[0]}{' …' if len(lines) > 1 else ''}" if lines else name
+    return path if isinstance(path, str) else name
 
 
 def args_text(args: dict[str, object]) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from cos.agent import events
 from cos.agent.messages import AssistantMessage, UserMessage
-from cos.agent.records import TurnStatus
 from cos.tui import wording
-from cos.tui.history import args_text, assistant_entries, call_changes
+from cos.tui.history import args_text, assistant_entries, call_changes, ended_header, ending, user_entries
 from cos.tui.transcript.calls import ToolCall
 from cos.tui.transcript.entries import AssistantText, Thinking
-from cos.tui.transcript.entries import UserMessage as UserEntry
 
 if TYPE_CHECKING:
     from cos.agent.events import AgentEvent
@@ -33,18 +32,18 @@ def apply_event(conversation: Conversation, event: AgentEvent) -> None:
             conversation.change(f"call:{event.call_id}", note=event.text)
         case events.ApprovalRequested():
             conversation.change(f"call:{event.call_id}", state="waiting", detail=event.detail, title=event.title)
-        case events.RetryScheduled() | events.Notice():
-            _notice(conversation, event)
+        case events.Notice():
+            conversation.notice(event.level, event.text, _turn_key(event))
         case events.TurnStarted() | events.TurnCompleted():
             _frame(conversation, event)
         case _:
             pass
 
 
-def retry_text(event: events.RetryScheduled) -> str:
+def retry_text(event: events.RetryScheduled, seconds_left: float) -> str:
     """Why and when a model call is tried again."""
     return (
-        f"{event.reason}. Trying again in {event.delay_seconds:.0f} s "
+        f"{event.reason}. Trying again in {max(0, math.ceil(seconds_left))} s "
         f"(attempt {event.attempt + 1} of {event.max_attempts}); Esc stops it"
     )
 
@@ -65,11 +64,8 @@ def _delta(conversation: Conversation, event: events.MessageDelta | events.Think
 def _message(conversation: Conversation, event: events.MessageAdded) -> None:
     turn_key, message = _turn_key(event), event.message
     if isinstance(message, UserMessage):
-        if message.origin == "loop":
-            conversation.notice("info", f"cos to the model: {message.text}", turn_key)
-        else:
-            conversation.remove(f"sent:{event.turn.session_id}")
-            conversation.add(UserEntry(key=f"msg:{event.message_id}", turn_key=turn_key, text=message.text))
+        for entry in user_entries(event.message_id, turn_key, message):
+            conversation.add(entry)
     elif isinstance(message, AssistantMessage):
         conversation.change(f"think:{event.message_id}", streaming=False)
         conversation.change(f"msg:{event.message_id}", text=message.text or "", streaming=False)
@@ -89,25 +85,12 @@ def _tool(conversation: Conversation, event: events.ToolProposed | events.ToolSt
         conversation.change(key, **call_changes(event.record))
 
 
-def _notice(conversation: Conversation, event: events.RetryScheduled | events.Notice) -> None:
-    if isinstance(event, events.RetryScheduled):
-        conversation.notice("warning", retry_text(event), _turn_key(event))
-    else:
-        conversation.notice(event.level, event.text, _turn_key(event))
-
-
 def _frame(conversation: Conversation, event: events.TurnStarted | events.TurnCompleted) -> None:
     """The line above a turn, and after a turn that did not simply end, why."""
-    began = event.started_at.astimezone().strftime("%Y-%m-%d %H:%M")
+    turn_id = event.turn.turn_id
     if isinstance(event, events.TurnStarted):
-        conversation.header(event.turn.turn_id, f"{began} · running for 0s")
+        conversation.header(turn_id, f"{wording.moment(event.started_at)} · running for 0s")
         return
-    pieces = [began, wording.duration(event.completed_at - event.started_at)]
-    if event.status is not TurnStatus.COMPLETED:
-        pieces.append(event.status.value)
-    pieces.append(wording.usage(event.usage))
-    conversation.header(event.turn.turn_id, " · ".join(pieces))
-    if event.error:
-        conversation.notice("error", event.error, _turn_key(event))
-    elif event.status is TurnStatus.CANCELLED:
-        conversation.notice("info", "stopped", _turn_key(event))
+    conversation.header(turn_id, ended_header(event.started_at, event.completed_at, event.status, event.usage))
+    for entry in ending(turn_id, event.status, event.error):
+        conversation.add(entry)

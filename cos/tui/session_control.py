@@ -2,52 +2,67 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from cos.agent import events
-from cos.agent.events import Usage
+from cos.agent.errors import CosError
+from cos.agent.events import TurnCompleted
 from cos.agent.records import ApprovalAnswer
-from cos.core.inbound import Inbound
-from cos.tui import wording
-from cos.tui.conversation import Conversation
+from cos.core.inbound import Accepted, Inbound
+from cos.core.live import QueueChanged, Resync, SessionCreated, SessionUpdated, session_of
+from cos.tui.conversations import Conversations
+from cos.tui.headline import approval_card, status_of, title_of
 from cos.tui.history import entries_of
-from cos.tui.live_events import apply_event
-from cos.tui.transcript.entries import UserMessage as UserEntry
+from cos.tui.places import Place, Places
+from cos.tui.tally import Tally
 from cos.tui.welcome import welcome
-from cos.tui.widgets.approvals_pane import Card
-from cos.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:
     from cos.core.live import Live
-    from cos.core.postgres.approvals import PendingApproval
     from cos.core.sessions import SessionRow
     from cos.tui.core_port import CorePort
-    from cos.tui.screens.main import MainScreen
+    from cos.tui.screens.chat import ChatScreen
 
 ANSWERED_BY = "tui"
+MOST_SESSIONS = 500
 
 
 class SessionControl:
     """Connects the core with the main screen."""
 
-    def __init__(self, core: CorePort, screen: MainScreen) -> None:
+    def __init__(self, core: CorePort, screen: ChatScreen) -> None:
         self._core = core
         self._screen = screen
-        self._conversations: dict[UUID, Conversation] = {}
+        self._conversations = Conversations()
+        self._tally = Tally(core.sessions)
+        self._places = Places(core.profile.id)
         self._rows: dict[UUID, SessionRow] = {}
-        self._started: dict[UUID, events.TurnStarted] = {}
-        self._usage = Usage()
-        self.current: UUID | None = None
+        self._stopping: set[UUID] = set()
+        self._trouble = ""
+
+    @property
+    def current(self) -> UUID | None:
         """The open session; None = the next message begins one."""
-        self.profile_id = core.profile.id
-        """Of the open session, or of the next new one."""
+        return self._places.open.session_id
+
+    @property
+    def place(self) -> Place:
+        """Where a message that is sent now belongs."""
+        return self._places.open
+
+    @property
+    def is_running(self) -> bool:
+        """A turn of the open session runs here."""
+        return self.current is not None and self._conversations.is_running(self.current)
 
     async def begin(self, session_id: UUID | None) -> None:
-        """Fill the panes for the first time."""
-        await self.refresh_sessions()
-        await self.refresh_approvals()
+        """Fill the panes for the first time.
+
+        Raises:
+            CosError: the database does not answer, or there is no such session.
+        """
+        await self._refresh_sessions()
+        await self._refresh_approvals()
         if session_id is not None:
             await self.open(session_id)
         else:
@@ -55,162 +70,198 @@ class SessionControl:
 
     def new(self, profile_id: str | None = None) -> None:
         """Begin a session with the next message."""
-        self.profile_id = profile_id or self.profile_id
         self._leave()
-        self.current = None
-        self._usage = Usage()
-        self._screen.conversation.set_entries(welcome(self._core, self.profile_id))
-        self._screen.sessions.mark_current(None)
-        self._draw_status()
+        place = self._places.go_new(profile_id or self.place.profile_id)
+        self._arrive(place)
+        self._screen.conversation.set_entries(welcome(self._core, place.profile_id))
 
     def next_profile(self) -> None:
         """Let the next new session use the profile after this one."""
         names = sorted(self._core.profiles)
-        self.new(names[(names.index(self.profile_id) + 1) % len(names)])
+        self.new(names[(names.index(self.place.profile_id) + 1) % len(names)])
 
     async def open(self, session_id: UUID) -> None:
-        """Show a session: stored history first, then what is under way."""
+        """Show a session: stored history first, then what is under way.
+
+        Raises:
+            CosError: it cannot be read; what was open stays open.
+        """
         if session_id == self.current:
             return
-        self._leave()
-        self.current = session_id
-        conversation = self._conversation(session_id)
         session = await self._core.sessions.get(session_id)
-        self.profile_id = session.profile_id
-        if not conversation.is_loaded:
-            page = await self._core.sessions.transcript(session_id)
-            oldest = page.messages[0].ordinal if page.has_older else None
-            conversation.load(entries_of(page), oldest)
-        self._usage = await self._core.sessions.usage(session_id)
-        if self.current == session_id:
-            conversation.show_in(self._screen.conversation)
-            self._screen.sessions.mark_current(session_id)
-            self._draw_status()
+        await self._load(session_id)
+        self._leave()
+        self._arrive(self._places.go_to(session_id, session.profile_id))
+        self._conversations.of(session_id).show_in(self._screen.conversation)
+        await self._refresh_queue()
 
     async def load_older(self) -> None:
         """One more page of the open session's history."""
-        conversation = self._conversations.get(self.current) if self.current else None
+        conversation = self._conversations.of(self.current) if self.current else None
         if conversation is None or conversation.oldest_ordinal is None:
             self._screen.conversation.prepend([])
             return
         page = await self._core.sessions.transcript(conversation.session_id, before=conversation.oldest_ordinal)
-        oldest = page.messages[0].ordinal if page.has_older else None
-        conversation.load_older(entries_of(page), oldest)
+        conversation.load_older(entries_of(page), page.messages[0].ordinal if page.has_older else None)
 
-    async def send(self, text: str) -> None:
-        """Hand a message to the Dispatcher.
+    async def send(self, text: str, place: Place) -> None:
+        """Hand a message to the Dispatcher; when it is not accepted, give it back and say why.
 
         Raises:
-            CosError: it was not accepted.
+            CosError: it was accepted, but what became of it cannot be read.
         """
-        inbound = Inbound(text=text, profile_id=self.profile_id, source="cli", session_id=self.current)
-        was_new = self.current is None
-        accepted = await self._core.dispatcher.dispatch(inbound)
+        async with place.sending:
+            inbound = Inbound(text=text, profile_id=place.profile_id, source="cli", session_id=place.session_id)
+            try:
+                accepted = await self._core.dispatcher.dispatch(inbound)
+            except CosError as error:
+                self._give_back(text, place)
+                self._screen.notify(str(error), title="Not sent", severity="error", markup=False)
+            else:
+                await self._accepted(accepted, place)
+
+    def _give_back(self, text: str, place: Place) -> None:
+        if place is self.place:
+            self._screen.composer.put_back(text)
+        else:
+            place.draft = place.draft or text
+
+    async def _accepted(self, accepted: Accepted, place: Place) -> None:
         if accepted.session_id is None:
             self._screen.notify("A plugin dropped the message.", severity="warning", markup=False)
             return
-        if was_new and self.current is None:
-            await self.open(accepted.session_id)
-        conversation = self._conversation(accepted.session_id)
+        conversation = self._conversations.of(accepted.session_id)
+        if place.session_id is None:
+            self._places.born(place, accepted.session_id)
+            await self._load(accepted.session_id)
+            if place is self.place:
+                conversation.show_in(self._screen.conversation)
         if accepted.handled:
             conversation.notice("info", accepted.reply or "A plugin took the message.")
-        elif accepted.turn_id is None and not conversation.has(f"msg:{accepted.message_id}"):
-            key = f"msg:{accepted.message_id}"
-            conversation.add(UserEntry(key=key, text=text, label="you · waits for its turn"))
-        await self.refresh_sessions()
+        await self._refresh_sessions()
 
-    def interrupt(self) -> bool:
-        """Stop the open session's turn; whether there was one."""
-        return self.current is not None and self._core.dispatcher.cancel(self.current)
+    def interrupt(self) -> None:
+        """Stop the open session's turn, and no other."""
+        if self.current is not None and self._core.dispatcher.cancel(self.current):
+            self._stopping.add(self.current)
+            self._draw()
 
     async def decide(self, approval_id: UUID, decision: str) -> None:
         """Answer a request; say so when somebody else was first."""
-        allowed = decision == "allowed"
-        answer = ApprovalAnswer(decision="allowed" if allowed else "denied", answered_by=ANSWERED_BY)
-        counted = await self._core.desk.answer(approval_id, answer)
-        if counted != answer:
-            who = f" by {counted.answered_by}" if counted.answered_by else ""
-            self._screen.notify(f"Already answered: {counted.decision}{who}.", severity="warning", markup=False)
-        await self.refresh_approvals()
+        answer = ApprovalAnswer(decision="allowed" if decision == "allowed" else "denied", answered_by=ANSWERED_BY)
+        try:
+            counted = await self._core.desk.answer(approval_id, answer)
+        except LookupError as error:
+            self._screen.notify(f"{error}; it was deleted", severity="warning", markup=False)
+        else:
+            if counted != answer:
+                who = f" by {counted.answered_by}" if counted.answered_by else ""
+                self._screen.notify(f"Already answered: {counted.decision}{who}.", severity="warning", markup=False)
+        await self._refresh_approvals()
 
     async def take(self, live: Live) -> None:
-        """Show one event of the live feed."""
+        """Show one event of the live feed. A database that does not answer is said in the status line."""
         event = live.event
-        if event.type == "resync":
-            await self._resync()
-            return
-        if isinstance(event, events.TurnEvent):
-            self._turn_event(event)
-        if event.type in _CHANGES_LIST:
-            await self.refresh_sessions()
-        if event.type in _CHANGES_APPROVALS:
-            await self.refresh_approvals()
+        try:
+            if isinstance(event, Resync):
+                await self._resync()
+                return
+            if not isinstance(event, SessionCreated | SessionUpdated | QueueChanged):
+                self._conversations.take(event)
+                if isinstance(event, TurnCompleted):
+                    self._stopping.discard(event.turn.session_id)
+                await self._tally.take(event)
+            if event.type in _CHANGES_LIST:
+                await self._refresh_sessions()
+            if event.type in _CHANGES_APPROVALS:
+                await self._refresh_approvals()
+            if event.type in _CHANGES_STATUS and session_of(event) == self.current:
+                self._draw()
+            self._trouble = ""
+        except CosError as error:
+            self._trouble = str(error)
+            self._draw()
 
     def tick(self) -> None:
         """Once a second: what counts time."""
         self._screen.sessions.tick()
         self._screen.approvals.tick()
-        started = self._started.get(self.current) if self.current else None
-        if started is not None:
-            began = started.started_at.astimezone().strftime("%Y-%m-%d %H:%M")
-            running = wording.duration(wording.now() - started.started_at)
-            conversation = self._conversation(started.turn.session_id)
-            conversation.header(started.turn.turn_id, f"{began} · running for {running}")
+        if self.current is not None:
+            self._conversations.tick(self.current)
 
-    async def refresh_sessions(self) -> None:
-        rows = await self._core.sessions.page()
-        self._rows = {row.id: row for row in rows}
-        self._screen.sessions.show(rows)
-        self._draw_title()
+    def why_not_quit(self) -> str | None:
+        """What would be lost by leaving now, as a sentence; None when nothing would."""
+        waiting = self._screen.approvals.count
+        if waiting:
+            return f"{waiting} request{'s wait' if waiting > 1 else ' waits'} for you (F4). Ctrl+C twice quits anyway."
+        running = sum(self._core.dispatcher.running(session_id) is not None for session_id in self._rows)
+        if running:
+            return f"{running} turn{'s run' if running > 1 else ' runs'}. Ctrl+C twice stops and quits."
+        return None
 
-    async def refresh_approvals(self) -> None:
-        self._screen.approvals.show([_card(pending) for pending in await self._core.desk.pending()])
-        self._draw_title()
-
-    def _turn_event(self, event: events.TurnEvent) -> None:
-        session_id = event.turn.session_id
-        if isinstance(event, events.TurnStarted):
-            self._started[session_id] = event
-        elif isinstance(event, events.TurnCompleted):
-            self._started.pop(session_id, None)
-        apply_event(self._conversation(session_id), event)  # type: ignore[arg-type]  # every TurnEvent is an AgentEvent
-        if session_id == self.current and isinstance(event, events.ContextUpdated):
-            self._usage += event.usage
-            self._draw_status(event)
-
-    def _conversation(self, session_id: UUID) -> Conversation:
-        return self._conversations.setdefault(session_id, Conversation(session_id))
+    async def _load(self, session_id: UUID) -> None:
+        conversation = self._conversations.of(session_id)
+        if not conversation.is_loaded:
+            page = await self._core.sessions.transcript(session_id)
+            conversation.load(entries_of(page), page.messages[0].ordinal if page.has_older else None)
+            await self._tally.read(session_id)
 
     def _leave(self) -> None:
+        self.place.draft = self._screen.composer.text
         if self.current is not None:
-            self._conversation(self.current).hide()
+            self._conversations.of(self.current).hide()
+
+    def _arrive(self, place: Place) -> None:
+        self._screen.composer.begin(place.draft)
+        self._screen.queue.show([], "")
+        self._draw()
 
     async def _resync(self) -> None:
-        current, self.current = self.current, None
-        self._conversations.clear()
-        await self.begin(current)
+        """Events were missed: read again what is on screen, whatever place that is."""
+        self._conversations.forget()
+        await self._refresh_sessions()
+        await self._refresh_approvals()
+        if self.current is not None:
+            await self._load(self.current)
+            self._conversations.of(self.current).show_in(self._screen.conversation)
+        self._draw()
 
-    def _draw_title(self) -> None:
+    async def _refresh_sessions(self) -> None:
+        rows = await self._core.sessions.page(limit=MOST_SESSIONS)
+        self._rows = {row.id: row for row in rows}
+        self._screen.sessions.show(rows)
+        await self._refresh_queue()
+        self._draw()
+
+    async def _refresh_approvals(self) -> None:
+        self._screen.show_requests([approval_card(pending) for pending in await self._core.desk.pending()])
+
+    async def _refresh_queue(self) -> None:
         row = self._rows.get(self.current) if self.current else None
-        title = row.title if row and row.title else "New session"
-        tags = " ".join(f"#{tag}" for tag in row.tags) if row else ""
-        self._screen.set_title(wording.one_line(f"{title}  {tags}"), self._screen.approvals.count)
+        if row is None or not row.queued:
+            self._screen.queue.show([], "")
+            return
+        waiting = await self._core.sessions.queue(row.id)
+        why = "paused, your next message goes on with it" if row.queue_paused else "for the running turn to end"
+        if row.id == self.current:
+            self._screen.queue.show([message.text for message in waiting], why)
 
-    def _draw_status(self, updated: events.ContextUpdated | None = None) -> None:
-        profile = self._core.profiles[self.profile_id]
-        line = self._screen.status_line
-        status = Status(
-            profile=self.profile_id,
-            tags=tuple(profile.settings.tags),
-            model=profile.settings.model or profile.settings.provider,
-            used=wording.usage(self._usage) if self._usage != Usage() else "",
-            note="",
+    def _draw(self) -> None:
+        place, screen = self.place, self._screen
+        current = place.session_id
+        row = self._rows.get(current) if current else None
+        note = self._trouble or ("stopping …" if current in self._stopping else "")
+        screen.sessions.mark_current(current)
+        screen.show_title(title_of(row))
+        screen.status_line.status = status_of(
+            self._core.profiles[place.profile_id],
+            row,
+            self._tally.usage(current),
+            self._tally.newest_call(current),
+            note,
         )
-        if updated is not None:
-            used, window = updated.usage.prompt_tokens, updated.context_window
-            status = replace(status, context_tokens=used, context_window=window)
-        line.status = status
-        self._draw_title()
+        screen.usage.show(self._tally.usage(current), self._tally.total())
+        screen.refresh_bindings()
 
 
 _CHANGES_LIST = frozenset(
@@ -218,19 +269,4 @@ _CHANGES_LIST = frozenset(
      "approval.resolved", "queue.changed"}
 )  # fmt: skip
 _CHANGES_APPROVALS = frozenset({"approval.requested", "approval.resolved", "turn.completed"})
-
-
-def _card(pending: PendingApproval) -> Card:
-    return Card(
-        id=pending.id,
-        session_id=pending.session_id,
-        session_title=pending.session_title or "untitled",
-        profile_id=pending.profile_id,
-        tool=pending.tool,
-        detail=pending.detail or pending.title,
-        reason=pending.reason,
-        risk=pending.risk,
-        cwd=pending.cwd,
-        requested_at=pending.requested_at,
-        expires_at=pending.expires_at,
-    )
+_CHANGES_STATUS = frozenset({"turn.started", "turn.completed", "context.updated"})

@@ -10,12 +10,26 @@ if TYPE_CHECKING:
     from cos.tui.core_port import CorePort
     from cos.tui.transcript.entries import Entry
 
+TEXT = """\
+## Hello
+
+A new session with the profile **{profile}**: the model is `{model}`, the folder is `{workspace}`.
+
+Write a message below and press Enter to begin.
+
+- **F2** your sessions
+- **F4** what waits for your approval
+- **F1** every key
+"""
+
 
 def welcome(core: CorePort, profile_id: str) -> list[Entry]:
     """The entries of a session that has not begun."""
-    settings = core.profiles[profile_id].settings
-    model = settings.model or settings.provider
-    text = f"**{profile_id}** · {model}\n\nWrite a message to begin. F6 changes the profile, F1 shows every key."
+    profile = core.profiles[profile_id]
+    model = profile.settings.model or profile.settings.provider
+    text = TEXT.format(profile=profile_id, model=model, workspace=profile.workspace)
+    if len(core.profiles) > 1:
+        text += f"- **F6** another profile: {', '.join(sorted(core.profiles))}\n"
     entries: list[Entry] = [AssistantText(key="welcome", text=text)]
     missing = getattr(core.providers[profile_id], "sentence", "")
     if missing:

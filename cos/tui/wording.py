@@ -26,6 +26,11 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+def moment(at: datetime) -> str:
+    """Date and minute in the user's time zone."""
+    return at.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
 def duration(span: timedelta) -> str:
     """`42s`, `5m 23s`, `1h 2m`: floored, never negative."""
     seconds = max(0, int(span.total_seconds()))
@@ -57,9 +62,7 @@ def tokens(count: int | None) -> str:
 
 
 def usage(total: Usage) -> str:
-    """`12.3k in · 450 out tokens`; `450+` when a call was cut before its total was known."""
-    if total.prompt_tokens is None and total.output_tokens is None:
-        return "tokens unknown"
+    """`12.3k in · 450 out tokens`; `450+` when a call was cut before its total was known, `?` when nobody told."""
     at_least = "+" if total.is_partial else ""
     return f"{tokens(total.prompt_tokens)} in · {tokens(total.output_tokens)}{at_least} out tokens"
 

@@ -38,7 +38,7 @@ async def _draw() -> str:
     options = argparse.Namespace(profile="demo")
     app = CosApp(Opening(open_core=_opener(options), profile="demo"))
     async with app.run_test(size=SIZE) as pilot:
-        await _until(pilot, lambda: app._control is not None)
+        await _until(pilot, lambda: app.main.control is not None)
         await _say(app, pilot, "hello", lambda: "idle" in _states(app))
         await _say(app, pilot, "run a command, please", lambda: app.main.approvals.count == 1)
         await pilot.press("f4")

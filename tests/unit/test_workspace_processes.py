@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -24,12 +25,23 @@ _FORKS = "import os,time; os.fork() and os._exit(0); os.setsid(); os.fork() and 
 DOUBLE_FORK = f"{sys.executable} -c '{_FORKS}'"
 
 
+RUN = "COS_TEST_RUN"
+"""Tells the processes of this run of the tests from those of another one on the same machine."""
+
+
+@pytest.fixture(autouse=True)
+def marked_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(RUN, str(os.getpid()))
+
+
 def started_here() -> list[psutil.Process]:
-    """Every living process that carries a call's marker."""
+    """Every living process that carries the marker of a call of this test run."""
     found = []
     for process in psutil.process_iter():
         try:
-            if MARKER in process.environ() and process.status() != psutil.STATUS_ZOMBIE:
+            environment = process.environ()
+            is_ours = MARKER in environment and environment.get(RUN) == str(os.getpid())
+            if is_ours and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
         except psutil.Error:
             continue

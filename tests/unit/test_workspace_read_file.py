@@ -176,11 +176,12 @@ async def test_relative_path_starts_where_the_session_works(tmp_path: Path) -> N
     assert missed["similar_files"][0] == str(tmp_path / "top.txt")
 
 
-async def test_register_brings_both_tools_and_a_closer(tmp_path: Path) -> None:
+async def test_register_brings_the_tools_and_a_closer(tmp_path: Path) -> None:
     registrations = Registrations()
     register(PluginContext("workspace", {}, registrations))
     assert {tool.name: (tool.risk_of({}), tool.parallel) for tool in registrations.tools} == {
-        "read_file": ("read", True), "terminal": ("execute", False),
+        "read_file": ("read", True), "write_file": ("write", False), "patch": ("write", False),
+        "search_files": ("read", True), "terminal": ("execute", False),
     }  # fmt: skip
     describe = registrations.tools[0].describe
     assert describe is not None

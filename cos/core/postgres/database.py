@@ -60,14 +60,15 @@ class Database:
             DatabaseError: the server does not answer, or refuses.
         """
         try:
-            # The pool would only wait; a direct connection says at once what is wrong.
-            await self._take_boot_lock()
+            # Before the pool, which would only say that it waited.
+            async with asyncio.timeout(WAIT_SECONDS):
+                await self._take_boot_lock()
             await self._pool.open(wait=True, timeout=WAIT_SECONDS)
-        except (PoolTimeout, psycopg.Error) as error:
+        except (TimeoutError, PoolTimeout, psycopg.Error) as error:
             await self.close()
             raise DatabaseError(
-                f"cannot connect to the database: {_first_line(error)}. "
-                "Check database.url in commonos.toml or COS_DATABASE_URL; without either, cos runs its own database"
+                f"cannot connect to the database: {_first_line(error)}. Check database.url in commonos.toml or "
+                "COS_DATABASE_URL; without either, cos runs its own database"
             ) from error
         return self
 
@@ -109,9 +110,10 @@ class Database:
 
     async def _take_boot_lock(self) -> None:
         self._lock_holder = await psycopg.AsyncConnection[Row].connect(
-            self.conninfo, autocommit=True, row_factory=dict_row, connect_timeout=int(WAIT_SECONDS)
+            self.conninfo, autocommit=True, row_factory=dict_row
         )
-        await self._lock_holder.execute(core_statements("start")["hold_boot_lock"], {"key": boot_key(self.boot_id)})
+        statement = core_statements("start")["hold_boot_lock"]
+        await self._lock_holder.execute(statement, {"key": boot_key(self.boot_id)})
 
     async def _transaction(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         try:
@@ -132,7 +134,7 @@ class Database:
                 return await work(connection)
         except PoolTimeout:
             raise
-        except psycopg.Error as error:
+        except (psycopg.Error, UnicodeEncodeError) as error:
             raise DatabaseError(f"the database refused: {_first_line(error)}") from error
 
 

@@ -121,8 +121,9 @@ class PostgresJournal:
         usage: Usage | None = None,
     ) -> None:
         ending = {
-            "turn_id": turn.turn_id, "status": status.value, "stop_reason": stop_reason,
-            "error": storable(error) if error is not None else None,
+            "turn_id": turn.turn_id, "status": status.value,
+            "stop_reason": None if stop_reason is None else storable(stop_reason),
+            "error": None if error is None else storable(error),
             "usage": json.dumps(asdict(usage)) if usage else None,
         }  # fmt: skip
 

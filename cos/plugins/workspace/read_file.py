@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
-import errno
-import itertools
 import json
 import os
-import stat
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cos.agent.errors import CosError
-from cos.agent.text import storable, visible
 from cos.agent.tools import CallDescription, Json, Tool, ToolContext, ToolError, ToolOk, ToolOutcome
 from cos.plugins.workspace.binary import SAMPLE_BYTES, describe, is_binary, kind_of
+from cos.plugins.workspace.files import FileRefused, check_kind, failure, missing, open_regular
 from cos.plugins.workspace.folders import SessionFolders
 from cos.plugins.workspace.lines import LinePage, ReadingStopped, encoding_of, read_page
-from cos.plugins.workspace.paths import PathRefused, quoted, real_path, resolve, shown
+from cos.plugins.workspace.paths import PathRefused, quoted, real_path, resolve
 
 if TYPE_CHECKING:
     from cos.agent.identity import TurnInfo
 
 DEFAULT_LIMIT_LINES = 500
 MAX_LIMIT_LINES = 2_000
-_NAMES_LOOKED_AT = 2_000
-_NAMES_SHOWN = 20
 
 DESCRIPTION = """\
 Read a text file in the workspace. Returns JSON whose `content` has one `NUMBER|text` line for each line of the file. \
@@ -50,21 +43,6 @@ SCHEMA: Json = {
     "required": ["path"],
     "additionalProperties": False,
 }
-
-_NOT_READABLE = (
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
-
-
-class FileRefused(CosError):
-    """The file cannot be read as text. `fields` go into the result beside the sentence."""
-
-    def __init__(self, sentence: str, **fields: object) -> None:
-        super().__init__(sentence)
-        self.fields = fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +87,9 @@ def _json(fields: Json) -> str:
 
 def _read(path: Path, written: str, workspace: Path, first: int, limit: int, stop: threading.Event) -> Json:
     try:
-        _check_kind(path)
-        # O_NOFOLLOW and O_NONBLOCK: the file may have been exchanged for a link or a pipe since the check.
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as file:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise FileRefused(f"{quoted(written)} is not a regular file any more; look again with `ls -l`.")
-            size = os.fstat(fd).st_size
+        check_kind(path)
+        with open_regular(path, written) as file:
+            size = os.fstat(file.fileno()).st_size
             sample = file.read(SAMPLE_BYTES)
             encoding, note = encoding_of(sample)
             if kind_of(sample) or (encoding == "utf-8" and is_binary(sample)):
@@ -125,55 +99,12 @@ def _read(path: Path, written: str, workspace: Path, first: int, limit: int, sto
                 )  # fmt: skip
             page = read_page(file, encoding, first=first, limit=limit, stop=stop)
     except FileNotFoundError:
-        raise _missing(path, written, workspace) from None
+        raise missing(path, written, workspace) from None
     except ReadingStopped:
         raise FileRefused(f"Reading {quoted(written)} was cancelled.") from None
     except OSError as error:
-        raise FileRefused(_failure(error, written)) from error
+        raise FileRefused(failure(error, written, "read")) from error
     return _page_fields(page, written, size, first, note)
-
-
-def _check_kind(path: Path) -> None:
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
-        names = sorted(entry.name + "/" * entry.is_dir() for entry in path.iterdir())
-        more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-        listing = ", ".join(visible(storable(name)) for name in names[:_NAMES_SHOWN]) or "nothing"
-        raise FileRefused(f"{shown(path)} is a folder and holds: {listing}{more}. Name a file in it.")
-    for is_kind, kind in _NOT_READABLE:
-        if is_kind(mode):
-            raise FileRefused(f"{shown(path)} is {kind}, not a file with content; it was not opened.")
-
-
-def _missing(path: Path, written: str, workspace: Path) -> FileRefused:
-    parent = path.parent
-    while not parent.is_dir():
-        parent = parent.parent
-    if parent != path.parent:
-        return FileRefused(f"{quoted(written)} does not exist: there is no folder {shown(path.parent)}.")
-    near = [str(parent / name) for name in difflib.get_close_matches(path.name, _names(parent), n=5, cutoff=0.6)]
-    at_root = real_path(workspace / written)
-    if at_root.is_relative_to(workspace) and at_root.is_file():
-        near.insert(0, str(at_root))
-    hint = " Near matches are in `similar_files`." if near else " List the folder with `ls`."
-    similar: dict[str, object] = {"similar_files": [shown(Path(name)) for name in near]} if near else {}
-    return FileRefused(f"{quoted(written)} does not exist in {shown(parent)}.{hint}", **similar)
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.name for entry in itertools.islice(entries, _NAMES_LOOKED_AT)]
-    except OSError:
-        return []  # a folder that may not be listed has no near matches to offer
-
-
-def _failure(error: OSError, written: str) -> str:
-    if isinstance(error, PermissionError):
-        return f"No permission to read {quoted(written)}; ask the user to change it, or read another file."
-    if error.errno == errno.ELOOP:
-        return f"{quoted(written)} is a symbolic link that leads in a circle; name the file itself."
-    return f"{quoted(written)} could not be read: {error.strerror or error}."
 
 
 def _page_fields(page: LinePage, written: str, size: int, first: int, note: str | None) -> Json:

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from cos.tui.transcript.view import Transcript
-from cos.tui.widgets.approvals_pane import ApprovalsPane
-from cos.tui.widgets.composer import Composer
+from cos.tui.widgets.approvals_pane import ARM_SECONDS, ApprovalsPane
+from cos.tui.widgets.composer import BURST_SECONDS, Composer
+from cos.tui.widgets.queue_strip import QueueStrip
 from cos.tui.widgets.sessions_pane import SessionsPane
 from cos.tui.widgets.status_line import StatusLine
+from cos.tui.widgets.usage_pane import UsagePane
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
 NARROW_COLUMNS = 100
+WIDE_COLUMNS = 150
 SMALLEST = (40, 10)
+SIDES = {"sessions": "left", "approvals": "right"}
+"""Pane -> the column that holds it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """What depends on how fast keys come."""
+
+    arm_seconds: float = ARM_SECONDS
+    burst_seconds: float = BURST_SECONDS
 
 
 class MainScreen(Screen[None]):
@@ -32,7 +47,8 @@ class MainScreen(Screen[None]):
         Binding("f2", "pane('sessions')", "Sessions"),
         Binding("f3", "focus_conversation", "Conversation", show=False),
         Binding("f4", "pane('approvals')", "Approvals"),
-        Binding("escape", "back", "Stop", show=True),
+        Binding("escape", "stop", "Stop"),
+        Binding("escape", "back", "Back"),
     ]
     """
     | Key | |
@@ -43,14 +59,26 @@ class MainScreen(Screen[None]):
     | escape | Close what lies on top, back to the composer; there: stop the running turn. |
     """
 
+    class StopWanted(Message):
+        """The user wants the open session's turn to stop."""
+
+    def __init__(self, timing: Timing) -> None:
+        super().__init__()
+        self._timing = timing
+        self._title = ""
+
     def compose(self) -> ComposeResult:
         yield Static(id="title", markup=False)
         with Horizontal(id="panes"):
-            yield SessionsPane(id="sessions")
+            with Vertical(id="left"):
+                yield SessionsPane(id="sessions")
             with Vertical(id="middle"):
                 yield Transcript(id="conversation")
-                yield Composer(id="composer")
-            yield ApprovalsPane(id="approvals")
+                yield QueueStrip(id="queue")
+                yield Composer(id="composer", burst_seconds=self._timing.burst_seconds)
+            with Vertical(id="right"):
+                yield ApprovalsPane(id="approvals", arm_seconds=self._timing.arm_seconds)
+                yield UsagePane(id="usage")
         yield Static(
             f"The terminal is too small: cos needs {SMALLEST[0]} columns and {SMALLEST[1]} rows.",
             id="too-small",
@@ -68,6 +96,10 @@ class MainScreen(Screen[None]):
         return self.query_one(Transcript)
 
     @property
+    def queue(self) -> QueueStrip:
+        return self.query_one(QueueStrip)
+
+    @property
     def composer(self) -> Composer:
         return self.query_one(Composer)
 
@@ -76,27 +108,39 @@ class MainScreen(Screen[None]):
         return self.query_one(ApprovalsPane)
 
     @property
+    def usage(self) -> UsagePane:
+        return self.query_one(UsagePane)
+
+    @property
     def status_line(self) -> StatusLine:
         return self.query_one(StatusLine)
 
-    @property
-    def is_too_small(self) -> bool:
-        return self.has_class("-too-small")
-
-    def set_title(self, text: str, waiting: int) -> None:
-        """The line on top: the conversation's title, and how many requests wait for the user."""
-        line = Text(no_wrap=True, overflow="ellipsis")
+    def show_title(self, text: str) -> None:
+        """The line on top: the conversation's title, before it how many requests wait for the user."""
+        self._title = text
+        line = Text()
+        waiting = self.approvals.count
         if waiting:
-            line.append(f"! {waiting} waiting (F4)  ", style="bold")
-        line.append(text)
+            line.append(f" {waiting} waiting · F4 ", style="bold reverse")
+            line.append("  ")
+        line.append(text, style="bold")
         self.query_one("#title", Static).update(line)
 
     def on_resize(self, event: events.Resize) -> None:
-        self.set_class(event.size.width < NARROW_COLUMNS, "-narrow")
-        self.set_class(event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1], "-too-small")
-        self.approvals.disarm()
-        if not self.is_too_small:
+        width, height = event.size
+        self.set_class(width < NARROW_COLUMNS, "-narrow")
+        self.set_class(width >= WIDE_COLUMNS, "-wide")
+        is_too_small = width < SMALLEST[0] or height < SMALLEST[1]
+        self.set_class(is_too_small, "-too-small")
+        if is_too_small:
+            self.close_panes()
+        else:
             self.call_after_refresh(self._focus_something)
+        self.approvals.disarm()
+
+    def on_screen_resume(self) -> None:
+        """What lay above is gone: the card has just come into view."""
+        self.approvals.disarm()
 
     def _focus_something(self) -> None:
         """A pane that is not displayed loses the focus, and what is typed then goes nowhere."""
@@ -113,16 +157,20 @@ class MainScreen(Screen[None]):
         if not self.approvals.has_focus:
             self.approvals.disarm()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Esc stops only from the composer; elsewhere it goes back there."""
+        if action == "stop":
+            return self.composer.has_focus
+        return not self.composer.has_focus if action == "back" else True
+
     def action_pane(self, name: str) -> None:
         """Go to a side pane; from there, back to the composer."""
         pane = self.query_one(f"#{name}")
-        if pane.has_focus:
+        if pane.has_focus or self.has_class("-too-small"):
             self.close_panes()
             return
-        if self.is_too_small:
-            return
         self.close_panes()
-        pane.add_class("-open")
+        self.query_one(f"#{SIDES[name]}").add_class("-open")
         pane.focus()
 
     def action_focus_conversation(self) -> None:
@@ -130,13 +178,13 @@ class MainScreen(Screen[None]):
         self.conversation.focus()
 
     def close_panes(self) -> None:
-        for name in ("sessions", "approvals"):
-            self.query_one(f"#{name}").remove_class("-open")
+        for side in SIDES.values():
+            self.query_one(f"#{side}").remove_class("-open")
         self.composer.focus()
 
     def action_back(self) -> None:
         """One layer at a time."""
-        if self.composer.has_focus:
-            self.app.action_interrupt()  # type: ignore[attr-defined]  # the app that shows this screen has it
-        else:
-            self.close_panes()
+        self.close_panes()
+
+    def action_stop(self) -> None:
+        self.post_message(self.StopWanted())

@@ -15,7 +15,7 @@ from cos.agent.text import visible
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from cos.tui.widgets.approvals_pane import Card
+    from cos.tui.widgets.approval_card import Card
 
 
 class WholeText(ModalScreen[bool]):
@@ -45,9 +45,11 @@ class WholeText(ModalScreen[bool]):
         scroll = self.query_one(VerticalScroll)
         self.watch(scroll, "scroll_y", self._note_end)
         self.call_after_refresh(self._note_end)
+        scroll.focus()
 
     def _note_end(self) -> None:
-        if self.query_one(VerticalScroll).is_vertical_scroll_end:
+        scroll = self.query_one(VerticalScroll)
+        if scroll.size.height > 0 and scroll.is_vertical_scroll_end:
             self._reached_end = True
 
     def action_close(self) -> None:

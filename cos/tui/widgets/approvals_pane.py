@@ -6,8 +6,6 @@ the window regains the focus. Enter decides nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 from uuid import UUID
 
@@ -18,8 +16,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from cos.agent.text import visible
-from cos.tui import wording
+from cos.tui.widgets.approval_card import Card, detail_text, head_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,43 +28,37 @@ if TYPE_CHECKING:
 ARM_SECONDS = 0.4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
-    """One request as the pane draws it."""
-
-    id: UUID
-    session_id: UUID
-    session_title: str
-    profile_id: str
-    tool: str
-    detail: str
-    """The exact and whole text of what would run."""
-    reason: str
-    risk: str
-    cwd: str | None
-    requested_at: datetime
-    expires_at: datetime
-
-
 class ApprovalsPane(VerticalScroll, can_focus=True):
     """The pending requests, oldest first, and the selected one in full."""
 
     DEFAULT_CSS = """
     ApprovalsPane {
-        border: round $border-blurred;
+        border: round $foreground 35%;
+        border-title-color: $foreground 70%;
+        border-subtitle-color: $foreground;
+        background: $background;
         padding: 0 1;
         scrollbar-size-vertical: 1;
-        &:focus { border: round $border; }
-        &.-waiting { border: round $warning; }
         & > Static { height: auto; }
+        & > #approval-detail {
+            display: none;
+            margin: 1 0 0 0;
+            padding: 0 1;
+            border-left: outer $warning;
+            background: $surface;
+        }
+        &.-waiting { border: round $warning; border-title-color: $warning; }
+        &.-waiting > #approval-detail { display: block; }
+        &:focus { border: round $primary; border-title-color: $primary; }
+        &.-waiting:focus { border: heavy $warning; border-title-color: $warning; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "decide('allowed')", "Allow once"),
         Binding("n", "decide('denied')", "Deny"),
         Binding("v", "view", "Whole text"),
-        Binding("right_square_bracket,right", "select(1)", "Next", key_display="→"),
-        Binding("left_square_bracket,left", "select(-1)", "Previous", key_display="←", show=False),
+        Binding("right_square_bracket,right", "move(1)", "Next", key_display="→"),
+        Binding("left_square_bracket,left", "move(-1)", "Previous", key_display="←", show=False),
     ]
     """
     | Key | |
@@ -108,19 +99,24 @@ class ApprovalsPane(VerticalScroll, can_focus=True):
     class Emptied(Message):
         """The last request was answered or has ended."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None, arm_seconds: float = ARM_SECONDS) -> None:
         super().__init__(id=id)
         self.border_title = "Approvals"
+        self._arm_seconds = arm_seconds
         self._cards: dict[UUID, Card] = {}
         self._selected: UUID | None = None
+        self._laid_out: Card | None = None
+        """The card whose text the screen has: only then does the end of the scroll say what was in view."""
         self._seen: set[UUID] = set()
-        """Requests whose whole text has been on screen."""
+        """Requests whose end was in view."""
         self._arming: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static(id="approval-card", markup=False)
+        yield Static(id="approval-head", markup=False)
+        yield Static(id="approval-detail", markup=False)
 
     def on_mount(self) -> None:
+        self.watch(self.app, "app_focus", self.disarm, init=False)
         self._draw()
 
     @property
@@ -134,16 +130,15 @@ class ApprovalsPane(VerticalScroll, can_focus=True):
     def show(self, cards: Sequence[Card]) -> None:
         """Set the requests. What is selected stays selected; new ones never move the selection."""
         before = self.selected
+        self._seen = {card.id for card in cards if card.id in self._seen and self._cards.get(card.id) == card}
         self._cards = {card.id: card for card in cards}
         if self._selected not in self._cards:
             self._selected = cards[0].id if cards else None
-        self._seen &= set(self._cards)
         self.set_class(bool(cards), "-waiting")
         if before is not None and not cards:
             self.post_message(self.Emptied())
         if self.selected != before:
-            self.scroll_home(animate=False)
-            self.disarm()
+            self._begin_card()
         self._draw()
 
     def tick(self) -> None:
@@ -151,22 +146,21 @@ class ApprovalsPane(VerticalScroll, can_focus=True):
         if self._cards:
             self._draw()
 
-    def mark_seen(self, approval_id: UUID) -> None:
+    def mark_seen(self, card: Card) -> None:
         """The whole text of this request was shown elsewhere."""
-        self._seen.add(approval_id)
+        if self._cards.get(card.id) == card:
+            self._seen.add(card.id)
         self.disarm()
-        self._draw()
 
     def disarm(self) -> None:
         """Take no decision until the card has been on screen, unchanged and with a quiet keyboard, for a moment."""
         self.is_armed = False
         if self._arming is not None:
             self._arming.stop()
-        self._arming = self.set_timer(ARM_SECONDS, self._arm) if self.is_running else None
+        self._arming = self.set_timer(self._arm_seconds, self._arm) if self.is_running else None
 
     def _arm(self) -> None:
-        if self.selected is not None and self.has_focus and self.app.app_focus:
-            self.is_armed = True
+        self.is_armed = self.selected is not None and self.has_focus and self.app.app_focus and self.is_on_screen
 
     def watch_is_armed(self) -> None:
         self._draw()
@@ -175,22 +169,22 @@ class ApprovalsPane(VerticalScroll, can_focus=True):
         self.disarm()
 
     def on_resize(self) -> None:
-        self.disarm()
+        self._begin_card(scroll=False)
+        self._draw()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         self._note_seen()
 
-    async def on_key(self, event: events.Key) -> None:
+    def on_key(self, event: events.Key) -> None:
         if event.key not in {"y", "n", "v"}:
             self.disarm()
 
-    def action_select(self, step: int) -> None:
+    def action_move(self, step: int) -> None:
         order = list(self._cards)
         if self._selected in self._cards:
             self._selected = order[(order.index(self._selected) + step) % len(order)]
-            self.scroll_home(animate=False)
-            self.disarm()
+            self._begin_card()
             self._draw()
 
     def action_view(self) -> None:
@@ -201,8 +195,7 @@ class ApprovalsPane(VerticalScroll, can_focus=True):
         card = self.selected
         if card is None:
             return
-        self._note_seen()
-        if not self.is_armed:
+        if not self.is_armed or not self.is_on_screen:
             self.disarm()
         elif decision == "allowed" and card.id not in self._seen:
             self.notify("Read it to its end first: PgDn, or v for the full screen.", severity="warning", markup=False)
@@ -210,38 +203,48 @@ class ApprovalsPane(VerticalScroll, can_focus=True):
             self.is_armed = False
             self.post_message(self.Decided(self, card.id, decision))
 
+    def _begin_card(self, *, scroll: bool = True) -> None:
+        """Another text, or another width, is to be laid out."""
+        self._laid_out = None
+        if scroll:
+            self.scroll_home(animate=False)
+        self.disarm()
+
+    def _note_laid_out(self, card: Card | None) -> None:
+        if card is not None and card == self.selected:
+            self._laid_out = card
+            self._note_seen()
+
     def _note_seen(self) -> None:
-        if self._selected is not None and self.display and self.size.height > 3 and self.is_vertical_scroll_end:
-            self._seen.add(self._selected)
+        card = self.selected
+        is_shown = card is not None and card == self._laid_out and self.is_on_screen and self.size.height > 3
+        if card is not None and is_shown and self.is_vertical_scroll_end and card.id not in self._seen:
+            self._seen.add(card.id)
+            self._draw_keys()
 
     def _draw(self) -> None:
         if not self.is_mounted:
             return
-        self.border_title = f"Approvals ({self.count})" if self.count else "Approvals"
-        self.query_one("#approval-card", Static).update(self._text())
-        self.call_after_refresh(self._note_seen)
-
-    def _text(self) -> Text:
         card = self.selected
+        self.border_title = f"Approvals ({self.count})" if self.count else "Approvals"
+        head, detail = self.query_one("#approval-head", Static), self.query_one("#approval-detail", Static)
         if card is None:
-            return Text("Nothing waits for you.", style="dim")
-        position = list(self._cards).index(card.id) + 1
-        age = wording.duration(wording.now() - card.requested_at)
-        left = wording.duration(card.expires_at - wording.now())
-        text = Text()
-        text.append(f"{position} of {self.count} · waits {age}, {left} left\n", style="dim")
-        text.append(f"{visible(card.tool)}", style="bold")
-        text.append(f" · {card.risk}: {visible(card.reason)}\n")
-        text.append(f"{visible(card.session_title)} · {visible(card.profile_id)}\n", style="dim")
-        if card.cwd:
-            text.append(f"in {visible(card.cwd)}\n", style="dim")
-        text.append(f"\n{visible(card.detail)}\n\n")
-        text.append(self._hint())
-        return text
+            head.update(Text("Nothing waits for you.", style="dim"))
+        else:
+            head.update(head_text(card, list(self._cards).index(card.id) + 1, self.count))
+        if card != self._laid_out or card is None:
+            detail.update(detail_text(card) if card else "")
+            self.call_after_refresh(self._note_laid_out, card)
+        self._draw_keys()
 
-    def _hint(self) -> Text:
+    def _draw_keys(self) -> None:
+        self.border_subtitle = self._keys()
+
+    def _keys(self) -> str:
+        if self.selected is None:
+            return ""
         if not self.has_focus:
-            return Text("F4 to answer", style="bold")
-        if not self.is_armed:
-            return Text("one moment …", style="dim")
-        return Text("y allow once · n deny · v whole text", style="bold")
+            return "F4 to answer"
+        if self.selected.id not in self._seen:
+            return "n deny · PgDn, v: read on"
+        return "y allow once · n deny · v view" if self.is_armed else "one moment …"

@@ -12,6 +12,33 @@ if TYPE_CHECKING:
     from textual import events
 
 NEW_LINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+j"})
+BURST_SECONDS = 0.02
+BURST_KEYS = 3
+
+
+class Burst:
+    """Tells keys of a paste that the terminal did not mark as one: they follow each other faster than anybody types."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._last = 0.0
+        self._fast_keys = 0
+
+    def is_inside(self, at: float) -> bool:
+        """Whether a key at this time (seconds) goes on with a burst."""
+        return self._fast_keys >= BURST_KEYS and at - self._last < self._seconds
+
+    def note(self, at: float, *, counts: bool) -> None:
+        """A key came; `counts` when it is part of a text."""
+        self._fast_keys = self._fast_keys + 1 if counts and at - self._last < self._seconds else 0
+        self._last = at
+
+    def end(self) -> None:
+        self._fast_keys = 0
+
+    def never_again(self) -> None:
+        """The terminal marks its pastes, so fast keys are keys."""
+        self._seconds = 0.0
 
 
 class Composer(TextArea):
@@ -22,17 +49,17 @@ class Composer(TextArea):
         height: auto;
         min-height: 3;
         max-height: 12;
-        border: round $border-blurred;
+        border: round $foreground 35%;
+        background: $background;
         padding: 0 1;
         scrollbar-size-vertical: 1;
-        &:focus { border: round $border; }
+        &:focus { border: round $primary; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Send", priority=False),
-        Binding("ctrl+j", "new_line", "New line", key_display="^J"),
-        # The text area has a command of its own on this key.
-        Binding("f6", "app.next_profile", "Profile", show=False),
+        Binding("ctrl+j", "new_line", "New line"),
+        Binding("ctrl+d", "delete_or_leave", "Quit", show=False),
     ]
     """
     | Key | |
@@ -40,6 +67,7 @@ class Composer(TextArea):
     | enter | Send what is written. |
     | ctrl+j, shift+enter, alt+enter | New line. |
     | up, down | Earlier and later messages, at the first and last line. |
+    | ctrl+d | Delete the character to the right; in an empty composer: quit, when nothing waits or runs. |
     """
 
     class Submitted(Message):
@@ -54,7 +82,10 @@ class Composer(TextArea):
         def control(self) -> Composer:
             return self.composer
 
-    def __init__(self, *, id: str | None = None) -> None:
+    class LeaveWanted(Message):
+        """The user pressed Ctrl+D with nothing written."""
+
+    def __init__(self, *, id: str | None = None, burst_seconds: float = BURST_SECONDS) -> None:
         super().__init__(
             id=id, soft_wrap=True, show_line_numbers=False, highlight_cursor_line=False, tab_behavior="focus",
             placeholder="Write a message. Enter sends, ^J makes a new line",
@@ -62,13 +93,18 @@ class Composer(TextArea):
         self._sent: list[str] = []
         self._position = 0
         self._draft = ""
+        self._burst = Burst(burst_seconds)
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key == "enter":
+        is_pasted = self._burst.is_inside(event.time)
+        if event.key == "enter" and not is_pasted:
+            self._burst.end()
             event.stop()
             event.prevent_default()
             self.action_submit()
-        elif event.key in NEW_LINE_KEYS:
+            return
+        self._burst.note(event.time, counts=event.is_printable or event.key == "enter")
+        if event.key == "enter" or event.key in NEW_LINE_KEYS:
             event.stop()
             event.prevent_default()
             self.action_new_line()
@@ -77,6 +113,10 @@ class Composer(TextArea):
             event.prevent_default()
         else:
             await super()._on_key(event)
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        self._burst.never_again()
+        await super()._on_paste(event)
 
     def action_submit(self) -> None:
         text = self.text
@@ -89,6 +129,18 @@ class Composer(TextArea):
 
     def action_new_line(self) -> None:
         self.insert("\n")
+
+    def action_delete_or_leave(self) -> None:
+        if self.text:
+            self.action_delete_right()
+        else:
+            self.post_message(self.LeaveWanted())
+
+    def begin(self, draft: str) -> None:
+        """Write somewhere else: the draft of that place, with no way to undo into the one before."""
+        self.load(draft)
+        self.history.clear()
+        self._position = len(self._sent)
 
     def put_back(self, text: str) -> None:
         """Return a text that could not be sent, unless something new is being written."""

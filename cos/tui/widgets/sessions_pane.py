@@ -34,14 +34,17 @@ class SessionsPane(OptionList):
 
     DEFAULT_CSS = """
     SessionsPane {
-        border: round $border-blurred;
-        background: transparent;
+        border: round $foreground 35%;
+        border-title-color: $foreground 70%;
+        background: $background;
         padding: 0;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
         scrollbar-size-vertical: 1;
-        &:focus { border: round $border; }
+        &:focus { border: round $primary; border-title-color: $primary; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "Open")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_highlighted", "Open")]
 
     class Chosen(Message):
         """The user wants to see this session."""
@@ -59,12 +62,8 @@ class SessionsPane(OptionList):
         super().__init__(id=id, markup=False)
         self.border_title = "Sessions"
         self._rows: dict[UUID, SessionRow] = {}
+        self._prompts: dict[UUID, Text] = {}
         self._current: UUID | None = None
-
-    @property
-    def waiting(self) -> int:
-        """Requests that wait for the user in the listed sessions."""
-        return sum(row.waiting for row in self._rows.values())
 
     def show(self, rows: Sequence[SessionRow]) -> None:
         """Set all rows. The highlighted session stays highlighted."""
@@ -73,25 +72,39 @@ class SessionsPane(OptionList):
         same_order = order == list(self._rows)
         self._rows = {row.id: row for row in rows}
         if same_order:
-            for row in rows:
-                self.replace_option_prompt(str(row.id), self._prompt(row))
+            self._redraw(order)
             return
-        self.set_options([Option(self._prompt(row), id=str(row.id)) for row in rows])
-        if highlighted in self._rows:
-            self.highlighted = order.index(highlighted)
+        self._prompts = {row.id: self._prompt(row) for row in rows}
+        top = self.scroll_offset.y
+        with self.app.batch_update(), self.prevent(OptionList.OptionHighlighted):
+            self.set_options([Option(self._prompts[row.id], id=str(row.id)) for row in rows])
+            if highlighted in self._rows:
+                self.highlighted = order.index(highlighted)
+            self.scroll_to(y=top, animate=False)
+        self.border_title = f"Sessions ({len(rows)})" if rows else "Sessions"
 
     def mark_current(self, session_id: UUID | None) -> None:
         """Mark the session that the conversation shows."""
         before, self._current = self._current, session_id
-        for changed in {before, session_id} & set(self._rows):
-            if changed is not None:
-                self.replace_option_prompt(str(changed), self._prompt(self._rows[changed]))
+        if before != session_id:
+            self._redraw([row_id for row_id in (before, session_id) if row_id in self._rows])
 
     def tick(self) -> None:
-        """Bring the running times up to date."""
-        for row in self._rows.values():
-            if row.turn_completed_at is None and row.turn_started_at is not None:
-                self.replace_option_prompt(str(row.id), self._prompt(row))
+        """Bring times up to date."""
+        self._redraw(list(self._rows))
+
+    def _redraw(self, session_ids: Sequence[UUID | None]) -> None:
+        """Draw the rows among these whose words have changed."""
+        for session_id in session_ids:
+            if session_id is None:
+                continue
+            prompt = self._prompt(self._rows[session_id])
+            if prompt != self._prompts.get(session_id):
+                self._prompts[session_id] = prompt
+                self.replace_option_prompt(str(session_id), prompt)
+
+    def action_open_highlighted(self) -> None:
+        self.action_select()
 
     @property
     def highlighted_session(self) -> UUID | None:
@@ -100,6 +113,12 @@ class SessionsPane(OptionList):
         option = self.get_option_at_index(self.highlighted)
         return UUID(option.id) if option.id else None
 
+    def on_focus(self) -> None:
+        """The keys need a row to begin with: the open session's, else the first."""
+        if self.highlighted is None and self._rows:
+            order = list(self._rows)
+            self.highlighted = order.index(self._current) if self._current in self._rows else 0
+
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         if event.option_id:
@@ -107,11 +126,14 @@ class SessionsPane(OptionList):
 
     def _prompt(self, row: SessionRow) -> Text:
         state = state_of(row)
-        title = visible(row.title or "untitled").replace("\n", " ")
-        mark = "▌" if row.id == self._current else " "
-        text = Text(no_wrap=True, overflow="ellipsis")
-        text.append(f"{mark}{title}\n", style="bold" if row.id == self._current else "")
-        text.append(f"{mark}{wording.STATES[state.word]} {state.word} {state.since}", style="dim")
+        title = wording.one_line(row.title or "untitled")
+        is_current = row.id == self._current
+        mark = "▌" if is_current else " "
+        text = Text()
+        text.append(f"{mark}{title}\n", style="bold" if is_current else "")
+        words = " ".join(piece for piece in (state.word, state.since) if piece)
+        is_pressing = state.word in {"waiting for you", "running"}
+        text.append(f"{mark}{wording.STATES[state.word]} {words}", style="" if is_pressing else "dim")
         text.append(f" · {visible(row.profile_id)}", style="dim")
         return text
 
@@ -119,7 +141,7 @@ class SessionsPane(OptionList):
 def state_of(row: SessionRow) -> RowState:
     """What the row says of its session, most pressing first."""
     if row.waiting:
-        return RowState("waiting for you", "")
+        return RowState("waiting for you", f"({row.waiting})" if row.waiting > 1 else "")
     if row.turn_started_at is not None and row.turn_completed_at is None:
         return RowState("running", wording.duration(wording.now() - row.turn_started_at))
     if row.queued:

@@ -8,7 +8,6 @@ from rich.text import Text
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from cos.agent.text import visible
 from cos.tui import wording
 
 
@@ -19,19 +18,26 @@ class Status:
     profile: str = ""
     tags: tuple[str, ...] = ()
     model: str = ""
-    context_tokens: int | None = None
-    context_window: int | None = None
+    context: str = ""
+    """How full the context is."""
     used: str = ""
     """Tokens of this session so far."""
     note: str = "starting"
-    """State of the database, or what is going on at start."""
+    """What is going on: at start, while stopping, or why the database does not answer."""
 
 
 class StatusLine(Static):
     """Draws a `Status`."""
 
     DEFAULT_CSS = """
-    StatusLine { height: 1; padding: 0 1; background: $panel; color: $text-muted; }
+    StatusLine {
+        height: 1;
+        padding: 0 1;
+        background: $panel;
+        color: $foreground 70%;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+    }
     """
 
     status: reactive[Status] = reactive(Status())
@@ -40,15 +46,9 @@ class StatusLine(Static):
         super().__init__(id=id, markup=False)
 
     def watch_status(self, status: Status) -> None:
-        pieces = [status.profile, " ".join(status.tags), status.model, _context(status), status.used, status.note]
-        text = Text(" · ".join(visible(piece) for piece in pieces if piece), no_wrap=True, overflow="ellipsis")
+        """What is going on comes first: a narrow terminal cuts the end."""
+        pieces = [status.note, status.profile, " ".join(status.tags), status.model, status.context, status.used]
+        text = Text(" · ".join(wording.one_line(piece) for piece in pieces if piece))
+        if status.note:
+            text.stylize("bold", 0, len(wording.one_line(status.note)))
         self.update(text)
-
-
-def _context(status: Status) -> str:
-    if status.context_tokens is None:
-        return ""
-    if not status.context_window:
-        return f"ctx {wording.tokens(status.context_tokens)}"
-    share = round(100 * status.context_tokens / status.context_window)
-    return f"ctx {wording.tokens(status.context_tokens)} ({share}%)"

@@ -1,0 +1,89 @@
+"""Every conversation that this app has met, kept up to date whether it is on screen or not."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from cos.agent import events
+from cos.tui import wording
+from cos.tui.conversation import Conversation
+from cos.tui.live_events import apply_event, retry_text
+
+if TYPE_CHECKING:
+    from cos.agent.events import AgentEvent
+
+
+@dataclass(slots=True)
+class _Retry:
+    """A wait before the next attempt of a model call."""
+
+    event: events.RetryScheduled
+    until: float
+    """On the monotonic clock."""
+
+    @property
+    def key(self) -> str:
+        return f"retry:{self.event.turn.turn_id}:{self.event.at.timestamp()}"
+
+
+class Conversations:
+    """By session id. Counts what counts time: running turns and waits before another attempt."""
+
+    def __init__(self) -> None:
+        self._known: dict[UUID, Conversation] = {}
+        self._started: dict[UUID, events.TurnStarted] = {}
+        self._retries: dict[UUID, _Retry] = {}
+
+    def of(self, session_id: UUID) -> Conversation:
+        return self._known.setdefault(session_id, Conversation(session_id))
+
+    def forget(self) -> None:
+        """Events were missed: what the tables say counts from here on. Turns that run are still known to run."""
+        for conversation in self._known.values():
+            conversation.hide()
+        self._known.clear()
+        self._retries.clear()
+
+    def is_running(self, session_id: UUID) -> bool:
+        return session_id in self._started
+
+    def take(self, event: AgentEvent) -> None:
+        """Show what happened in its conversation."""
+        session_id = event.turn.session_id
+        conversation = self.of(session_id)
+        if session_id in self._retries:
+            self._end_retry(conversation)
+        if isinstance(event, events.TurnStarted):
+            self._started[session_id] = event
+        elif isinstance(event, events.TurnCompleted):
+            self._started.pop(session_id, None)
+        if isinstance(event, events.RetryScheduled):
+            self._begin_retry(conversation, event)
+        else:
+            apply_event(conversation, event)
+
+    def tick(self, session_id: UUID) -> None:
+        """Once a second, for the session on screen."""
+        conversation = self.of(session_id)
+        started, retry = self._started.get(session_id), self._retries.get(session_id)
+        if started is not None:
+            running = wording.duration(wording.now() - started.started_at)
+            conversation.header(started.turn.turn_id, f"{wording.moment(started.started_at)} · running for {running}")
+        if retry is not None:
+            conversation.change(retry.key, text=retry_text(retry.event, retry.until - time.monotonic()))
+
+    def _begin_retry(self, conversation: Conversation, event: events.RetryScheduled) -> None:
+        retry = _Retry(event, time.monotonic() + event.delay_seconds)
+        self._retries[conversation.session_id] = retry
+        conversation.notice(
+            "warning", retry_text(event, event.delay_seconds), f"turn:{event.turn.turn_id}", key=retry.key
+        )
+
+    def _end_retry(self, conversation: Conversation) -> None:
+        """The wait is over: what remains on screen is why there was one."""
+        retry = self._retries.pop(conversation.session_id)
+        event = retry.event
+        conversation.change(retry.key, text=f"{event.reason} (attempt {event.attempt} of {event.max_attempts})")

@@ -1,0 +1,62 @@
+"""What the title line, the status line and the approval cards say, made from rows and settings of the core."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cos.agent.events import Usage
+from cos.tui import wording
+from cos.tui.widgets.approval_card import Card
+from cos.tui.widgets.status_line import Status
+
+if TYPE_CHECKING:
+    from cos.agent.events import ContextUpdated
+    from cos.core.postgres.approvals import PendingApproval
+    from cos.core.profiles import Profile
+    from cos.core.sessions import SessionRow
+
+
+def title_of(row: SessionRow | None) -> str:
+    """The open session's title with its own tags."""
+    if row is None:
+        return "New session"
+    return wording.one_line("  ".join([row.title or "untitled", *(f"#{tag}" for tag in row.tags)]))
+
+
+def status_of(
+    profile: Profile, row: SessionRow | None, usage: Usage, newest: ContextUpdated | None, note: str
+) -> Status:
+    """The status line of a session, or of one that has not begun (`row` None)."""
+    tags = {str(tag) for tag in profile.settings.tags} | set(row.tags if row else ())
+    has_begun = row is not None and row.turn_status is not None
+    return Status(
+        profile=profile.id,
+        tags=tuple(sorted(tags)),
+        model=(newest.model if newest else None) or profile.settings.model or profile.settings.provider,
+        context=_context(newest) if has_begun else "",
+        used=wording.usage(usage) if has_begun else "",
+        note=note,
+    )
+
+
+def _context(newest: ContextUpdated | None) -> str:
+    used = newest.usage.prompt_tokens if newest else None
+    if newest is None or used is None or not newest.context_window:
+        return f"ctx {wording.tokens(used)}"
+    return f"ctx {wording.tokens(used)} ({round(100 * used / newest.context_window)}%)"
+
+
+def approval_card(pending: PendingApproval) -> Card:
+    return Card(
+        id=pending.id,
+        session_id=pending.session_id,
+        session_title=pending.session_title or "untitled",
+        profile_id=pending.profile_id,
+        tool=pending.tool,
+        detail=pending.detail or pending.title,
+        reason=pending.reason,
+        risk=pending.risk,
+        cwd=pending.cwd,
+        requested_at=pending.requested_at,
+        expires_at=pending.expires_at,
+    )

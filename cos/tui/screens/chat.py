@@ -1,0 +1,96 @@
+"""The main screen at work: what the user does in a pane goes to the session control, each kind in its own worker."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import on, work
+
+from cos.tui.screens.main import MainScreen
+from cos.tui.screens.whole_text import WholeText
+from cos.tui.transcript.paged import PagedView
+from cos.tui.widgets.approvals_pane import ApprovalsPane
+from cos.tui.widgets.composer import Composer
+from cos.tui.widgets.sessions_pane import SessionsPane
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cos.tui.places import Place
+    from cos.tui.screens.main import Timing
+    from cos.tui.session_control import SessionControl
+    from cos.tui.widgets.approval_card import Card
+
+
+class ChatScreen(MainScreen):
+    """Takes typing before the core is there and sends it once it is."""
+
+    def __init__(self, timing: Timing) -> None:
+        super().__init__(timing)
+        self.control: SessionControl | None = None
+        self._unsent: list[str] = []
+        self._requests: set[object] = set()
+
+    def connect(self, control: SessionControl) -> None:
+        """The core is there."""
+        self.control = control
+        unsent, self._unsent = self._unsent, []
+        for text in unsent:
+            self._send(control, text, control.place)
+
+    def show_requests(self, cards: Sequence[Card]) -> None:
+        """Set the pending requests. One that is new rings the bell when the user is looking elsewhere."""
+        before, self._requests = self._requests, {card.id for card in cards}
+        self.approvals.show(cards)
+        self.show_title(self._title)
+        if self._requests - before and not self.app.app_focus:
+            self.app.bell()
+        if len(before) != len(cards):
+            self.app.title = f"({len(cards)}) cos" if cards else "cos"
+
+    @on(Composer.Submitted)
+    def _submitted(self, event: Composer.Submitted) -> None:
+        if self.control is None:
+            self._unsent.append(event.text)
+            self.queue.show(self._unsent, "for the database")
+        else:
+            self._send(self.control, event.text, self.control.place)
+
+    @work(group="send", exit_on_error=False)
+    async def _send(self, control: SessionControl, text: str, place: Place) -> None:
+        await control.send(text, place)
+
+    @on(SessionsPane.Chosen)
+    @work(group="open", exclusive=True, exit_on_error=False)
+    async def _chosen(self, event: SessionsPane.Chosen) -> None:
+        if self.control is not None:
+            self.close_panes()
+            await self.control.open(event.session_id)
+
+    @on(PagedView.NeedOlder)
+    @work(group="older", exclusive=True, exit_on_error=False)
+    async def _need_older(self) -> None:
+        if self.control is not None:
+            await self.control.load_older()
+
+    @on(ApprovalsPane.Decided)
+    @work(group="decide", exit_on_error=False)
+    async def _decided(self, event: ApprovalsPane.Decided) -> None:
+        if self.control is not None:
+            await self.control.decide(event.approval_id, event.decision)
+
+    @on(ApprovalsPane.ViewWanted)
+    @work(group="view", exclusive=True, exit_on_error=False)
+    async def _view_wanted(self, event: ApprovalsPane.ViewWanted) -> None:
+        if await self.app.push_screen_wait(WholeText(event.card)):
+            self.approvals.mark_seen(event.card)
+
+    @on(MainScreen.StopWanted)
+    def _stop_wanted(self) -> None:
+        if self.control is not None:
+            self.control.interrupt()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "stop" and (self.control is None or not self.control.is_running):
+            return False
+        return super().check_action(action, parameters)

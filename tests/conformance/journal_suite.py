@@ -1,0 +1,241 @@
+"""What every `Journal` promises, whatever it stores in. Each test receives a `JournalUnderTest`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+from cos.agent.errors import AlreadyAcceptedError, CosError, IdentityError, TurnBusyError
+from cos.agent.events import Usage
+from cos.agent.identity import NewSession, TurnInfo
+from cos.agent.ids import new_id
+from cos.agent.messages import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolResultMessage,
+    UserMessage,
+    message_from_json,
+    message_json,
+)
+from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.agent.tags import merge_tags
+from tests.agent_bench import assert_answered
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from cos.agent.journal import Journal
+
+
+class JournalUnderTest(Protocol):
+    """A fresh journal, and a look at what it keeps."""
+
+    journal: Journal
+
+    async def record(self, session_id: UUID, call_id: str) -> ToolCallRecord: ...
+
+    async def status(self, session_id: UUID, turn_id: UUID) -> TurnStatus: ...
+
+
+def assistant(*calls: str, text: str | None = None) -> AssistantMessage:
+    return AssistantMessage(text=text, tool_calls=[ToolCall(id=id_, name="t", args={"n": id_}) for id_ in calls])
+
+
+def answer(call_id: str, content: str = "done") -> ToolResultMessage:
+    return ToolResultMessage(call_id=call_id, content=content, is_error=False)
+
+
+def record(call_id: str, status: ToolCallStatus, **more: Any) -> ToolCallRecord:
+    return ToolCallRecord(call_id=call_id, name="t", args={"n": call_id}, status=status, **more)
+
+
+async def opened(journal: Journal, prompt: str = "go") -> TurnInfo:
+    session_id = await journal.create_session(NewSession(profile_id="home", source="cli", tags=merge_tags(["a:b"])))
+    turn = TurnInfo(profile_id="home", session_id=session_id, turn_id=new_id(), tags=merge_tags(["a:b"]))
+    await journal.start_turn(turn, UserMessage(text=prompt))
+    return turn
+
+
+def next_turn(turn: TurnInfo) -> TurnInfo:
+    return replace(turn, turn_id=new_id())
+
+
+async def messages_come_back_as_they_went_in(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    block = {"type": "thinking", "thinking": "", "signature": "x/+=", "z": 1, "a": 1.0}
+    sent: list[Message] = [
+        AssistantMessage(text="t", blocks=[block, {"type": "text", "text": "t"}], tool_calls=assistant("c").tool_calls),
+        answer("c"),
+        AssistantMessage(text="half", partial=True),
+    ]
+    for message in sent:
+        await it.journal.append_message(turn, message)
+    assert await it.journal.load_history(turn.session_id) == [UserMessage(text="go"), *sent]
+
+
+async def order_of_keys_and_spelling_of_numbers_are_kept(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    text = '{"role": "assistant", "text": "ü🔑", "later": {"z": 1.0, "a": 1e-07, "m": [9007199254740993, -0.0, 1]}}'
+    await it.journal.append_message(turn, message_from_json(text))
+    assert message_json((await it.journal.load_history(turn.session_id))[-1]) == text
+
+
+async def only_what_cannot_be_stored_is_replaced(it: JournalUnderTest) -> None:
+    """H-009."""
+    typed = "keep \\u0000 and \\\\u0000 and C:\\u0000dir as typed"
+    turn = await opened(it.journal, typed)
+    await it.journal.append_message(turn, assistant("c"))
+    await it.journal.record_tool_call(turn, record("c", ToolCallStatus.OK, result="real \x00 and \ud800"))
+    await it.journal.append_message(turn, answer("c", "real \x00 and \ud800"))
+    await it.journal.append_message(turn, AssistantMessage(text="n", blocks=[{"type": "x", "v": float("nan")}]))
+    prompt, _, result, odd = await it.journal.load_history(turn.session_id)
+    assert prompt == UserMessage(text=typed)
+    assert result == answer("c", "real \ufffd and \ufffd")
+    assert odd.model_dump()["blocks"] == [{"type": "x", "v": None}]
+    await it.journal.finish_turn(turn, TurnStatus.FAILED, error="bad \x00 \ud800 end", stop_reason="x\x00")
+    assert await it.status(turn.session_id, turn.turn_id) is TurnStatus.FAILED
+
+
+async def a_session_has_one_open_turn(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    with pytest.raises(TurnBusyError):
+        await it.journal.start_turn(next_turn(turn), UserMessage(text="second"))
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    await it.journal.start_turn(next_turn(turn), UserMessage(text="third"))
+    history = await it.journal.load_history(turn.session_id)
+    assert history == [UserMessage(text="go"), UserMessage(text="third")]
+
+
+async def a_message_gets_one_turn(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    second, message_id = next_turn(turn), new_id()
+    await it.journal.start_turn(second, UserMessage(text="x"), message_id=message_id)
+    await it.journal.finish_turn(second, TurnStatus.COMPLETED)
+    with pytest.raises(AlreadyAcceptedError):
+        await it.journal.start_turn(next_turn(turn), UserMessage(text="x"), message_id=message_id)
+    assert len(await it.journal.load_history(turn.session_id)) == 2
+    await it.journal.start_turn(next_turn(turn), UserMessage(text="the refused one left no open turn"))
+
+
+async def the_first_to_close_a_turn_decides(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    await it.journal.append_message(turn, assistant("c"))
+    await it.journal.finish_turn(turn, TurnStatus.CANCELLED, usage=Usage(input_tokens=1))
+    before = await it.journal.load_history(turn.session_id)
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    assert await it.status(turn.session_id, turn.turn_id) is TurnStatus.CANCELLED
+    assert await it.journal.load_history(turn.session_id) == before
+
+
+async def a_closed_turn_takes_nothing_more(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    with pytest.raises(CosError):
+        await it.journal.append_message(turn, assistant(text="late"))
+    with pytest.raises(CosError):
+        await it.journal.record_tool_call(turn, record("late", ToolCallStatus.RUNNING))
+    with pytest.raises(CosError):
+        await it.journal.annotate_prompt(turn, new_id(), "late")
+    assert len(await it.journal.load_history(turn.session_id)) == 1
+
+
+async def the_end_answers_every_call_that_has_no_result(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    await it.journal.append_message(turn, assistant("a", "b", "c", "d", "e"))
+    await it.journal.append_message(turn, answer("a"))
+    await it.journal.record_tool_call(turn, record("b", ToolCallStatus.OK, result="kept"))
+    await it.journal.record_tool_call(turn, record("c", ToolCallStatus.RUNNING))
+    await it.journal.record_tool_call(turn, record("d", ToolCallStatus.OK, result=""))
+    await it.journal.finish_turn(turn, TurnStatus.FAILED)
+    history = await it.journal.load_history(turn.session_id)
+    assert_answered(history)
+    b, c, d, e = history[3:]
+    assert (b, d) == (answer("b", "kept"), answer("d", "(no output)"))
+    assert isinstance(c, ToolResultMessage)
+    assert isinstance(e, ToolResultMessage)
+    assert (c.is_error, "outcome unknown" in c.content) == (True, True)
+    assert e.content == "Not run: the turn was failed before this call started."
+    assert (await it.record(turn.session_id, "b")).status is ToolCallStatus.OK
+    unknown = await it.record(turn.session_id, "c")
+    assert (unknown.status, unknown.is_error, unknown.result) == (ToolCallStatus.UNKNOWN, True, c.content)
+    assert (await it.record(turn.session_id, "e")).status is ToolCallStatus.CANCELLED
+
+
+async def a_record_lives_until_its_final_status(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    await it.journal.append_message(turn, assistant("c"))
+    assert await it.record(turn.session_id, "c") == record("c", ToolCallStatus.PROPOSED)
+    for status in (ToolCallStatus.WAITING, ToolCallStatus.RUNNING):
+        await it.journal.record_tool_call(turn, record("c", status))
+        assert (await it.record(turn.session_id, "c")).status is status
+    final = record(
+        "c", ToolCallStatus.DENIED, result="no", is_error=True, risk="network", duration_ms=7,
+        approval=ApprovalAnswer(decision="denied", reason='use "rg" [not grep]', answered_by="tui"),
+    )  # fmt: skip
+    await it.journal.record_tool_call(turn, final)
+    for late in (ToolCallStatus.RUNNING, ToolCallStatus.OK):
+        await it.journal.record_tool_call(turn, record("c", late, result="late"))
+    assert await it.record(turn.session_id, "c") == final
+    await it.journal.append_message(turn, answer("c", "no"))
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    assert await it.record(turn.session_id, "c") == final
+
+
+async def a_second_result_for_one_call_is_refused(it: JournalUnderTest) -> None:
+    """H-011."""
+    turn = await opened(it.journal)
+    await it.journal.append_message(turn, assistant("c"))
+    await it.journal.append_message(turn, answer("c"))
+    with pytest.raises(IdentityError, match="tool call c already has its result"):
+        await it.journal.append_message(turn, answer("c", "again"))
+    await it.journal.append_message(turn, assistant(text="and the turn goes on"))
+    assert len(await it.journal.load_history(turn.session_id)) == 4
+
+
+async def an_inactive_message_is_no_part_of_the_history(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    await it.journal.append_message(turn, assistant("never", text="cut"), active=False)
+    await it.journal.append_message(turn, assistant(text="whole"))
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    assert await it.journal.load_history(turn.session_id) == [UserMessage(text="go"), AssistantMessage(text="whole")]
+
+
+async def context_of_hooks_joins_the_prompt(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    second, message_id = next_turn(turn), new_id()
+    await it.journal.start_turn(second, UserMessage(text="hi", origin="queued"), message_id=message_id)
+    await it.journal.annotate_prompt(second, message_id, "remember \x00")
+    assert (await it.journal.load_history(turn.session_id))[-1] == UserMessage(
+        text="hi", origin="queued", context="remember \ufffd"
+    )
+
+
+async def another_profile_is_refused(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    with pytest.raises(IdentityError, match="belongs to profile home"):
+        await it.journal.start_turn(replace(next_turn(turn), profile_id="work"), UserMessage(text="x"))
+    with pytest.raises(IdentityError, match="there is no session"):
+        await it.journal.start_turn(replace(turn, session_id=new_id(), turn_id=new_id()), UserMessage(text="x"))
+
+
+CHECKS = [
+    messages_come_back_as_they_went_in,
+    order_of_keys_and_spelling_of_numbers_are_kept,
+    only_what_cannot_be_stored_is_replaced,
+    a_session_has_one_open_turn,
+    a_message_gets_one_turn,
+    the_first_to_close_a_turn_decides,
+    a_closed_turn_takes_nothing_more,
+    the_end_answers_every_call_that_has_no_result,
+    a_record_lives_until_its_final_status,
+    a_second_result_for_one_call_is_refused,
+    an_inactive_message_is_no_part_of_the_history,
+    context_of_hooks_joins_the_prompt,
+    another_profile_is_refused,
+]

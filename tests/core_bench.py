@@ -1,0 +1,127 @@
+"""The core on a real database with a scripted provider: what `open_core` builds, without config files."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cos.agent.events import ApprovalRequested, TurnCompleted
+from cos.agent.hooks import HookBus
+from cos.agent.messages import Message
+from cos.agent.providers.scripted import Script, ScriptedProvider
+from cos.agent.tools import Tool, ToolSet
+from cos.agent.turn import Agent, AgentOptions
+from cos.core.approval_desk import ApprovalDesk
+from cos.core.dispatcher import Dispatcher, ProfileAgent
+from cos.core.inbound import Accepted, Inbound
+from cos.core.live import CoreEvent
+from cos.core.plugins import LoadedPlugins
+from cos.core.postgres.approvals import Approvals
+from cos.core.postgres.database import Database, Row
+from cos.core.postgres.journal import PostgresJournal
+from cos.core.postgres.sessions import Sessions
+from cos.core.profiles import Profile
+from cos.core.settings import ProfileSettings
+from tests.agent_bench import AT_ONCE, assert_answered
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+
+@dataclass
+class CoreBench:
+    """One process' core."""
+
+    database: Database
+    journal: PostgresJournal
+    sessions: Sessions
+    desk: ApprovalDesk
+    hooks: HookBus
+    plugins: LoadedPlugins
+    provider: ScriptedProvider
+    dispatcher: Dispatcher
+    events: list[CoreEvent]
+
+    async def send(self, text: str, session: UUID | None = None, profile: str = "home", **more: Any) -> Accepted:
+        return await self.dispatcher.dispatch(
+            Inbound(text=text, profile_id=profile, source="cli", session_id=session, **more)
+        )
+
+    async def ask(self, text: str, session: UUID | None = None, **more: Any) -> TurnCompleted:
+        """Send a message and wait for the end of its turn."""
+        accepted = await self.send(text, session, **more)
+        assert accepted.turn_id is not None
+        return await self.ended(accepted.turn_id)
+
+    async def ended(self, turn_id: UUID | None) -> TurnCompleted:
+        assert turn_id is not None
+        while True:
+            for event in self.events:
+                if isinstance(event, TurnCompleted) and event.turn.turn_id == turn_id:
+                    return event
+            await asyncio.sleep(0.002)
+
+    async def when(self, count: int, kind: type[Any]) -> list[Any]:
+        """The events of `kind`, as soon as there are `count`."""
+        while len(found := [event for event in self.events if isinstance(event, kind)]) < count:
+            await asyncio.sleep(0.002)
+        return found
+
+    async def requested(self, count: int = 1) -> list[ApprovalRequested]:
+        return await self.when(count, ApprovalRequested)
+
+    async def idle(self, session: UUID) -> None:
+        while self.dispatcher.running(session) is not None or self.dispatcher._admission[session].locked():
+            await asyncio.sleep(0.002)
+
+    async def rows(self, query: str) -> list[Row]:
+        """Rows of a query that the test itself wrote."""
+        return await self.database.fetch(query.encode())
+
+    async def texts(self, session: UUID) -> list[str]:
+        return [message.model_dump().get("text", "") for message in await self.history(session)]
+
+    async def history(self, session: UUID) -> list[Message]:
+        history = await self.journal.load_history(session)
+        assert_answered(history)
+        return history
+
+
+def profile(name: str, folder: Path, **settings: Any) -> Profile:
+    return Profile(
+        id=name, folder=folder, config_file=folder / "config.toml", workspace=folder / name, soul=f"You are {name}.",
+        settings=ProfileSettings(provider="mock", **settings),
+    )  # fmt: skip
+
+
+@contextlib.asynccontextmanager
+async def core_bench(
+    url: str, folder: Path, scripts: Iterable[Script] = (), *tools: Tool, timeout_seconds: float = 60, size: int = 4
+) -> AsyncIterator[CoreBench]:
+    database = await Database(url, size=size).open()
+    journal, sessions, hooks, events = PostgresJournal(database), Sessions(database), HookBus(), list[CoreEvent]()
+    desk = ApprovalDesk(Approvals(database), events.append, timeout_seconds=timeout_seconds, surface="test")
+    provider, plugins, toolset = ScriptedProvider(scripts), LoadedPlugins(), ToolSet.of(*tools)
+    agents = {
+        name: ProfileAgent(
+            profile=profile(name, folder, tags=(f"area:{name}", "team:core")),
+            tools=toolset,
+            agent=Agent(
+                provider=provider, hooks=hooks, journal=journal, approver=desk, publish=events.append,
+                options=AgentOptions(retry=AT_ONCE),
+            ),
+        )
+        for name in ("home", "work")
+    }  # fmt: skip
+    dispatcher = Dispatcher(
+        agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=events.append
+    )
+    try:
+        yield CoreBench(database, journal, sessions, desk, hooks, plugins, provider, dispatcher, events)
+    finally:
+        await dispatcher.close()
+        await database.close()

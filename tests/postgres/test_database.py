@@ -1,0 +1,76 @@
+"""The pool: cancelling loses no connection and leaves none in the middle of something; a lost server is said."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from cos.agent.providers.scripted import said
+from cos.agent.records import TurnStatus
+from cos.core.errors import DatabaseError
+from cos.core.postgres.database import Database
+from tests.core_bench import core_bench
+
+
+async def test_fifty_turns_cancelled_at_random_moments_lose_no_connection(core_url: str, tmp_path: Path) -> None:
+    """H-062: a pool of four, slowed by a trigger; then one normal turn."""
+    chance = random.Random(62)
+    async with core_bench(core_url, tmp_path, [said("hi") for _ in range(60)]) as core:
+        await core.rows(
+            "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql"
+            " AS 'BEGIN PERFORM pg_sleep(0.003); RETURN NEW; END'"
+        )
+        await core.rows("CREATE TRIGGER slow BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION slow()")
+
+        async def one() -> None:
+            sending = asyncio.ensure_future(core.send("go"))
+            await asyncio.sleep(chance.random() * 0.15)
+            sending.cancel()
+            await asyncio.wait({sending})
+            for running in list(core.dispatcher._running.values()):
+                kind = chance.randrange(3)
+                if kind == 1:
+                    running.cancel.cancel()
+                elif kind == 2:
+                    running.task.cancel()
+
+        await asyncio.gather(*(one() for _ in range(50)))
+        while core.dispatcher._running:
+            await asyncio.sleep(0.01)
+        assert (await core.ask("a normal turn")).status is TurnStatus.COMPLETED
+        state = "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        pool = core.database._pool
+        # What the last turns still do ends by itself; what was lost would stay as it is until this test times out.
+        while pool.get_stats()["pool_available"] < pool.get_stats()["pool_size"]:
+            await asyncio.sleep(0.01)
+        while {row["state"] for row in await core.rows(state)} != {"idle"}:
+            await asyncio.sleep(0.01)
+        assert await asyncio.gather(*(core.rows("SELECT 1 AS one") for _ in range(8))) == [[{"one": 1}]] * 8
+        assert await core.rows("SELECT id FROM turns WHERE completed_at IS NULL") == []
+
+
+async def test_a_connection_that_the_server_dropped_is_replaced(
+    database: Database, postgres_admin: psycopg.Connection
+) -> None:
+    rows = await database.fetch(b"SELECT current_database() AS name")
+    postgres_admin.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [rows[0]["name"]]
+    )
+    await database.hold_boot_lock()
+    assert await database.fetch(b"SELECT 1 AS one") == [{"one": 1}]
+
+
+async def test_a_refused_statement_is_one_sentence_and_keeps_nothing(database: Database) -> None:
+    async def work(connection: psycopg.AsyncConnection[dict[str, object]]) -> None:
+        await connection.execute("INSERT INTO profiles (id) VALUES ('half')")
+        await connection.execute("SELECT broken")
+
+    with pytest.raises(DatabaseError, match=r'^the database refused: column "broken" does not exist$'):
+        await database.transaction(work)
+    with pytest.raises(DatabaseError, match="the database refused"):
+        await database.fetch(b"SELECT %(text)s::text", {"text": "\ud800"})
+    assert [row["id"] for row in await database.fetch(b"SELECT id FROM profiles ORDER BY id")] == ["home", "work"]

@@ -1,0 +1,91 @@
+"""The schema and the statements: applied twice and by two at once, every statement fits, every statement is used."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from cos.core.errors import DatabaseError
+from cos.core.postgres.database import Database
+from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
+from cos.core.postgres.statements import core_statements, read_statements
+from cos.core.shipped import shipped
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((shipped("sql") / "core" / "queries").glob("*.sql"))
+NAMES = [(file.stem, name) for file in FILES for name in read_statements(file)]
+TABLES = {"profiles", "sessions", "turns", "messages", "tool_calls", "approvals", "queued_messages", "blobs"}
+APPLY = """
+import asyncio, sys
+from cos.core.postgres.database import Database
+from cos.core.postgres.schema import add_profiles, apply_core_schema
+
+async def main():
+    database = await Database(sys.argv[1]).open()
+    await apply_core_schema(database)
+    await add_profiles(database, ["home"])
+    await database.close()
+
+asyncio.run(main())
+"""
+
+
+def tables(url: str) -> set[str]:
+    with psycopg.connect(url) as connection:
+        query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+        return {str(row[0]) for row in connection.execute(query).fetchall()}
+
+
+def test_two_processes_may_start_on_an_empty_database_at_once(database_url: str) -> None:
+    started = [subprocess.Popen([sys.executable, "-c", APPLY, database_url], cwd=ROOT) for _ in range(2)]
+    assert [process.wait(60) for process in started] == [0, 0]
+    assert tables(database_url) == TABLES
+
+
+async def test_the_schema_may_be_applied_again_and_keeps_what_is_there(database: Database, core_url: str) -> None:
+    await add_profiles(database, ["third", "home"])
+    await asyncio.gather(*(apply_core_schema(database) for _ in range(3)))
+    rows = await database.fetch(b"SELECT id FROM profiles ORDER BY id")
+    assert [row["id"] for row in rows] == ["home", "third", "work"]
+    assert tables(core_url) == TABLES
+
+
+async def test_a_plugins_tables_join_the_cores(database: Database, core_url: str) -> None:
+    for _ in range(2):
+        await apply_plugin_schema(database, "CREATE TABLE IF NOT EXISTS notes (id integer)")
+    assert tables(core_url) == {*TABLES, "notes"}
+
+
+async def test_a_database_is_created_once_by_whoever_is_first(database_url: str) -> None:
+    await asyncio.gather(*(create_database(database_url, "made_by_three") for _ in range(3)))
+    await create_database(database_url, "made_by_three")
+    assert tables(make_conninfo(database_url, dbname="made_by_three")) == set()
+
+
+async def test_every_statement_fits_the_schema(database: Database) -> None:
+    for topic, name in NAMES:
+        places: dict[str, int] = {}
+
+        def numbered(match: re.Match[str], places: dict[str, int] = places) -> str:
+            return f"${places.setdefault(match.group(1), len(places) + 1)}"
+
+        statement = re.sub(r"%\((\w+)\)s", numbered, core_statements(topic)[name].rstrip(";"))
+        await database.fetch(f"PREPARE {topic}_{name} AS {statement}".encode())
+
+
+def test_every_statement_is_used_by_name() -> None:
+    code = "\n".join(path.read_text() for path in ROOT.glob("cos/**/*.py"))
+    unused = [f"{topic}.{name}" for topic, name in NAMES if f'["{name}"]' not in code]
+    assert unused == []
+
+
+async def test_a_database_that_does_not_answer_is_said_in_a_sentence(core_url: str) -> None:
+    with pytest.raises(DatabaseError, match=r"cannot connect to the database: .*no_such_core.*Check database\.url"):
+        await Database(make_conninfo(core_url, dbname="no_such_core")).open()

@@ -1,0 +1,207 @@
+"""The app on a real core: sending, streaming, waiting, stopping, and leaving."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from cos.agent.provider import ProviderRefused, StreamStarted, TextChunk
+from cos.agent.providers.scripted import MODEL, Script, called, said
+from cos.cli.compose import Core
+from cos.core.live import Live, Resync
+from cos.tui.app import CosApp, Opening
+from tests.fix_home import CoreHome
+from tests.tui.chat import QUICK, Chat, chat_in
+
+HANG: Script = [StreamStarted(MODEL), TextChunk("under way "), "hang"]
+
+
+async def test_a_message_is_sent_and_its_answer_shown(core_home: CoreHome) -> None:
+    core_home.script(said("the answer"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("a question")
+        assert "a question" in chat.text()
+        assert "the answer" in chat.text()
+        assert chat.main.composer.text == ""
+
+
+async def test_what_is_typed_before_the_core_is_there_is_sent_once_it_is(core_home: CoreHome) -> None:
+    core_home.script(said("one answer"), said("two answers"))
+    may_start = asyncio.Event()
+
+    async def open_late(say: Callable[[str], None]) -> Core:
+        say("starting the database")
+        await may_start.wait()
+        return await core_home.open(say)
+
+    app = CosApp(Opening(open_core=open_late, timing=QUICK))
+    async with app.run_test(size=(120, 40)) as pilot:
+        chat = Chat(app, pilot, core_home)
+        await chat.say("early")
+        await chat.say("early too")
+        await pilot.press(*"half")
+        await chat.until(lambda: "starting the database" in chat.screen_text())
+        assert "early" in chat.screen_text()
+        may_start.set()
+        await chat.until(lambda: "two answers" in chat.text())
+        assert chat.main.composer.text == "half"
+        assert len(await chat.core.sessions.page()) == 1
+
+
+async def test_a_second_message_waits_in_the_queue_and_then_runs(core_home: CoreHome) -> None:
+    core_home.script(called(("c1", "terminal", {"command": "true"})), said("first answer"), said("second answer"))
+    async with chat_in(core_home) as chat:
+        await chat.say("one")
+        await chat.requests(1)
+        await chat.say("two")
+        await chat.until(lambda: chat.main.queue.display)
+        assert "» two" in chat.screen_text()
+        await chat.answer("y")
+        await chat.until(lambda: "second answer" in chat.text())
+        assert not chat.main.queue.display
+        assert chat.text().index("first answer") < chat.text().index("two") < chat.text().index("second answer")
+
+
+async def test_escape_stops_the_open_turn_and_keeps_draft_and_queue_H_049(core_home: CoreHome) -> None:
+    core_home.script(called(("c1", "terminal", {"command": "sleep 60"})), said("after"), said("last"))
+    async with chat_in(core_home) as chat:
+        await chat.say("one")
+        await chat.requests(1)
+        await chat.say("two")
+        await chat.until(lambda: chat.main.queue.display)
+        await chat.pilot.press(*"draft", "escape", "escape")
+        await chat.rests()
+        await chat.requests(0)
+        await chat.until(lambda: "paused" in chat.screen_text())
+        assert chat.main.composer.text == "draft"
+        assert chat.calls()[0].state == "cancelled"
+        assert "stopping" not in chat.screen_text()
+        assert "cancelled" in chat.text().splitlines()[0]
+        await chat.say("three")
+        await chat.until(lambda: "last" in chat.text())
+
+
+async def test_escape_leaves_other_sessions_alone_and_closes_one_layer_at_a_time(core_home: CoreHome) -> None:
+    core_home.script(HANG, HANG)
+    async with chat_in(core_home, size=(80, 24)) as chat:
+        await chat.say("one")
+        await chat.until(lambda: "under way" in chat.text())
+        first = chat.control.current
+        await chat.pilot.press("ctrl+n")
+        await chat.say("two")
+        await chat.until(lambda: "two" in chat.text() and "under way" in chat.text())
+        await chat.pilot.press("f2", "escape")
+        assert chat.main.composer.has_focus and chat.control.is_running
+        await chat.pilot.press("f1", "escape")
+        assert chat.control.is_running
+        await chat.pilot.press("escape")
+        await chat.rests()
+        assert first is not None and chat.core.dispatcher.running(first) is not None
+
+
+async def test_ctrl_c_clears_then_quits_on_the_second_press(core_home: CoreHome) -> None:
+    async with chat_in(core_home) as chat:
+        await chat.pilot.press(*"text", "ctrl+c")
+        assert chat.main.composer.text == "" and "once more" not in chat.notices()
+        await chat.pilot.press("ctrl+c")
+        assert "once more" in chat.notices() and chat.app.is_running
+        await chat.pilot.press("ctrl+c")
+        await chat.until(lambda: not chat.app.is_running)
+
+
+async def test_ctrl_c_copies_a_selection(core_home: CoreHome) -> None:
+    async with chat_in(core_home) as chat:
+        await chat.pilot.press(*"text", "shift+home", "ctrl+c")
+        assert chat.app.clipboard == "text" and chat.main.composer.text == "text"
+
+
+async def test_ctrl_d_quits_only_when_nothing_waits_and_nothing_runs_H_049(core_home: CoreHome) -> None:
+    core_home.script(called(("c1", "terminal", {"command": "true"})), HANG)
+    async with chat_in(core_home) as chat:
+        await chat.say("one")
+        await chat.requests(1)
+        await chat.pilot.press("ctrl+d")
+        assert "1 request waits for you" in chat.notices()
+        await chat.answer("n")
+        await chat.until(lambda: "under way" in chat.text())
+        await chat.pilot.press("ctrl+d")
+        assert "1 turn runs" in chat.notices()
+        await chat.pilot.press("escape")
+        await chat.rests()
+        await chat.pilot.press("a", "left", "ctrl+d")
+        assert chat.main.composer.text == "" and chat.app.is_running
+        await chat.pilot.press("ctrl+d")
+        await chat.until(lambda: not chat.app.is_running)
+        assert chat.app.farewell is not None
+
+
+async def test_drafts_stay_with_their_sessions(core_home: CoreHome) -> None:
+    core_home.script(said("a"), said("b"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("one")
+        first = chat.control.current
+        await chat.pilot.press(*"first draft", "ctrl+n")
+        assert chat.main.composer.text == ""
+        await chat.ask("two")
+        await chat.pilot.press(*"second draft")
+        assert first is not None
+        await chat.control.open(first)
+        assert chat.main.composer.text == "first draft"
+        await chat.pilot.press("ctrl+n")
+        assert chat.main.composer.text == ""
+
+
+async def test_two_messages_sent_at_once_begin_one_session(core_home: CoreHome) -> None:
+    core_home.script(said("a"), said("b"))
+    async with chat_in(core_home) as chat:
+        chat.main.composer.load("one")
+        chat.main.composer.action_submit()
+        chat.main.composer.load("two")
+        chat.main.composer.action_submit()
+        await chat.until(lambda: "b" in chat.text().splitlines()[-1])
+        assert len(await chat.core.sessions.page()) == 1
+
+
+async def test_f6_begins_a_session_of_the_next_profile_while_the_composer_has_the_focus(core_home: CoreHome) -> None:
+    async with chat_in(core_home) as chat:
+        assert chat.main.composer.has_focus
+        await chat.pilot.press("f6")
+        assert chat.control.place.profile_id == "work"
+        await chat.until(lambda: "client:acme" in chat.screen_text())
+
+
+async def test_a_message_that_is_not_accepted_comes_back_with_the_reason(core_home: CoreHome) -> None:
+    async with chat_in(core_home) as chat:
+        await chat.core.database.close()
+        await chat.say("do not lose me")
+        await chat.until(lambda: chat.notices())
+        assert chat.main.composer.text == "do not lose me"
+        assert "database" in chat.notices()
+
+
+async def test_a_failed_turn_says_so_in_its_header_and_why(core_home: CoreHome) -> None:
+    core_home.script(ProviderRefused("the model x does not exist"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("one")
+        assert "failed" in chat.text().splitlines()[0]
+        assert "the model x does not exist" in chat.text()
+
+
+async def test_a_core_that_does_not_start_ends_the_app_with_a_sentence(core_home: CoreHome) -> None:
+    core_home.write_profile("home", 'provider = "mook"\n')
+    app = CosApp(Opening(open_core=core_home.open, timing=QUICK))
+    async with app.run_test() as pilot:
+        chat = Chat(app, pilot, core_home)
+        await chat.until(lambda: not app.is_running)
+        assert app.failure is not None and "mook" in app.failure
+
+
+async def test_after_missed_events_the_tables_are_read_again(core_home: CoreHome) -> None:
+    core_home.script(said("the answer"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("a question")
+        before = chat.text()
+        await chat.control.take(Live(0, Resync()))
+        await chat.pilot.press(*"still here")
+        assert chat.text() == before
+        assert chat.main.composer.text == "still here"

@@ -1,0 +1,267 @@
+"""A conversation looks the same from the live feed and from the database; long and foreign sessions can be opened."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cos.agent.events import Usage
+from cos.agent.identity import NewSession
+from cos.agent.messages import UserMessage
+from cos.agent.provider import ModelReply, ProviderUnavailable, StreamStarted, TextChunk, ThinkingChunk
+from cos.agent.providers.scripted import MODEL, Script, called, said
+from cos.tui.conversation import Conversation
+from cos.tui.history import entries_of
+from cos.tui.transcript import AssistantText, Entry, Notice, Thinking, ToolCall, TurnHeader
+from cos.tui.transcript import UserMessage as UserEntry
+from tests.fix_home import CoreHome
+from tests.tui.chat import Chat, chat_in
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+
+def seen(entries: list[Entry]) -> list[tuple[str, ...]]:
+    """Kind, text and state of what a reader finds in both."""
+    found: list[tuple[str, ...]] = []
+    for entry in entries:
+        kind = type(entry).__name__
+        if isinstance(entry, ToolCall):
+            found.append((kind, entry.name, entry.title, entry.state, entry.detail, entry.note, entry.result))
+        elif isinstance(entry, Notice) and entry.key.startswith(("retry:", "notice:")):
+            continue  # Said once, while it happened.
+        elif isinstance(entry, AssistantText | Thinking | Notice | TurnHeader | UserEntry):
+            found.append((kind, entry.plain()))
+    return found
+
+
+async def loaded(chat: Chat, session_id: UUID) -> list[Entry]:
+    return entries_of(await chat.core.sessions.transcript(session_id))
+
+
+async def assert_same(chat: Chat) -> None:
+    current = chat.control.current
+    assert current is not None
+    live = [row.entry for row in chat.main.conversation._page.rows]
+    assert seen(live) == seen(await loaded(chat, current))
+
+
+def thought(thinking: str, reply: ModelReply) -> Script:
+    block = {"type": "thinking", "thinking": thinking, "signature": "s"}
+    text = [{"type": "text", "text": reply.text}] if reply.text else []
+    calls = [{"type": "tool_use", "id": c.id, "name": c.name, "input": c.args} for c in reply.calls]
+    whole = replace(reply, blocks=(block, *text, *calls), usage=Usage(input_tokens=3, output_tokens=4))
+    return [StreamStarted(MODEL), ThinkingChunk(thinking), *([TextChunk(reply.text)] if reply.text else []), whole]
+
+
+def turn(kind: str, number: int) -> tuple[list[Script], str]:
+    """The model's scripts for a turn of a kind, and the key that answers its request, if it has one."""
+    command = {"command": f"echo {number}\necho more"}
+    kinds: dict[str, tuple[list[Script], str]] = {
+        "said": ([said(f"answer **{number}**")], ""),
+        "thought": ([thought(f"let me see {number}", said("thought through"))], ""),
+        "allowed": ([called((f"c{number}", "terminal", command), text="I run it."), said("ran")], "y"),
+        "denied": ([called((f"c{number}", "terminal", command)), said("not ran")], "n"),
+        "failed call": ([called((f"c{number}", "read_file", {"path": f"none{number}"})), said("no file")], ""),
+        "no such tool": ([called((f"c{number}", "nothing", {})), said("no tool")], ""),
+        "retried": (
+            [[StreamStarted(MODEL), TextChunk(f"one {number} way"), ProviderUnavailable("gone")], said("another way")],
+            "",
+        ),
+        "repeated": ([[StreamStarted(MODEL), TextChunk("same "), ProviderUnavailable("gone")], said("same again")], ""),
+        "cut": ([[StreamStarted(MODEL), TextChunk("half a"), "hang"]], "escape"),
+        "stopped call": ([called((f"c{number}", "terminal", command))], "escape"),
+        "given up": ([ProviderUnavailable("still down")] * 5, ""),
+        "silent": ([said(""), said("")], ""),
+    }
+    return kinds[kind]
+
+
+KINDS = [
+    "said", "thought", "allowed", "denied", "failed call", "no such tool", "retried", "repeated", "cut",
+    "stopped call", "given up", "silent",
+]  # fmt: skip
+
+
+async def play(chat: Chat, home_scripts: list[Script], key: str, number: int) -> None:
+    await chat.say(f"message {number}")
+    await chat.until(lambda: f"message {number}" in chat.text())
+    if key == "escape":
+        await chat.until(lambda: "half a" in chat.text() or chat.main.approvals.count)
+        await chat.pilot.press("escape")
+    elif key:
+        await chat.requests(1)
+        await chat.answer(key)
+    await chat.rests()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_turn_is_the_same_live_and_loaded(core_home: CoreHome, kind: str) -> None:
+    scripts, key = turn(kind, 1)
+    core_home.script(*scripts)
+    async with chat_in(core_home) as chat:
+        await play(chat, scripts, key, 1)
+        await assert_same(chat)
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(kinds=st.lists(st.sampled_from(KINDS), min_size=2, max_size=5))
+async def test_any_conversation_is_the_same_live_and_loaded_H_061(core_home: CoreHome, kinds: list[str]) -> None:
+    plan = [turn(kind, number) for number, kind in enumerate(kinds, 1)]
+    core_home.script(*[script for scripts, _ in plan for script in scripts])
+    async with chat_in(core_home) as chat:
+        for number, (scripts, key) in enumerate(plan, 1):
+            await play(chat, scripts, key, number)
+        await assert_same(chat)
+    await core_home.opened.pop().close()
+
+
+async def test_switching_to_a_running_session_shows_what_has_streamed_so_far(core_home: CoreHome) -> None:
+    core_home.script([StreamStarted(MODEL), TextChunk("streamed "), TextChunk("so far"), "hang"])
+    async with chat_in(core_home) as chat:
+        await chat.say("one")
+        await chat.until(lambda: "so far" in chat.text())
+        running = chat.control.current
+        await chat.pilot.press("ctrl+n")
+        assert running is not None and "streamed" not in chat.text()
+        await chat.control.open(running)
+        assert "streamed so far" in chat.text()
+        assert chat.control.is_running
+
+
+async def test_a_reopened_session_shows_its_history(core_home: CoreHome) -> None:
+    core_home.script(said("the first answer"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("the first question")
+        session = str(chat.control.current)
+    await core_home.opened.pop().close()
+    core_home.script(said("the second answer"))
+    async with chat_in(core_home, session=session) as chat:
+        assert "the first answer" in chat.text()
+        await chat.ask("the second question")
+        assert chat.text().index("the first answer") < chat.text().index("the second answer")
+        await assert_same(chat)
+
+
+async def test_older_history_comes_in_pages_when_the_reader_scrolls_up(core_home: CoreHome) -> None:
+    core_home.script(*[said(f"answer {number}.") for number in range(120)])
+    core = await core_home.open()
+    session_id = await turns(core_home, 120)
+    await core.close()
+    core_home.opened.clear()
+    async with chat_in(core_home, session=str(session_id)) as chat:
+        assert "answer 119." in chat.text() and "answer 10." not in chat.text()
+        chat.main.conversation.focus()
+        for _ in range(6):
+            await chat.pilot.press("ctrl+home")
+            await chat.pilot.press("home")
+            chat.main.conversation.scroll_home(animate=False)
+            await chat.pilot.pause()
+        await chat.until(lambda: "answer 0." in chat.text())
+        keys = [row.entry.key for row in chat.main.conversation._page.rows]
+        assert len(keys) == len(set(keys))
+        answers = [row.entry.plain() for row in chat.main.conversation._page.rows if type(row.entry) is AssistantText]
+        assert answers == [f"answer {number}." for number in range(120)]
+
+
+async def turns(home: CoreHome, count: int) -> UUID:
+    """A session with this many turns."""
+    from cos.agent.events import TurnCompleted
+    from cos.core.inbound import Inbound
+
+    core = home.opened[-1]
+    session_id = None
+    with core.feed.subscribe() as events:
+        for number in range(count):
+            inbound = Inbound(text=f"question {number}", profile_id="home", source="cli", session_id=session_id)
+            session_id = (await core.dispatcher.dispatch(inbound)).session_id
+            async for live in events:
+                if isinstance(live.event, TurnCompleted):
+                    break
+    assert session_id is not None
+    return session_id
+
+
+def test_live_entries_win_over_stored_ones_that_were_read_before_them() -> None:
+    from uuid import uuid4
+
+    conversation = Conversation(uuid4())
+    conversation.add(ToolCall(key="call:c1", name="terminal"))
+    conversation.change("call:c1", state="ok")
+    conversation.load(
+        [UserEntry(key="msg:1", text="go"), ToolCall(key="call:c1", name="terminal", state="running")], None
+    )
+    assert seen(conversation.entries) == [
+        ("UserMessage", "go"),
+        ("ToolCall", "terminal", "", "ok", "", "", ""),
+    ]
+
+
+async def test_two_hundred_sessions_are_listed_and_a_new_row_moves_no_highlight(core_home: CoreHome) -> None:
+    core_home.script(said("x"), said("y"))
+    core = await core_home.open()
+    from cos.agent.tags import Tag
+    from cos.core.postgres.journal import PostgresJournal
+
+    journal = PostgresJournal(core.database)
+    for number in range(200):
+        title = f"session {number} [bold]" if number else "\x1b]0;pwn\x07 [/]"
+        await journal.create_session(
+            NewSession(profile_id="home", source="cli", title=title, tags=(Tag("client:acme"),))
+        )
+    async with chat_in(core_home) as chat:
+        pane = chat.main.sessions
+        assert pane.option_count == 200
+        assert "session 199 [bold]" in chat.screen_text()
+        await chat.pilot.press("f2", *["down"] * 150)
+        before = pane.highlighted_session
+        assert before is not None
+        chat.main.composer.focus()
+        await chat.ask("a new one")
+        assert pane.option_count == 201
+        assert pane.highlighted_session == before
+        await chat.pilot.press("f2", "enter")
+        await chat.until(lambda: chat.control.current == before)
+        chat.main.sessions.highlighted = 200
+        chat.main.sessions.scroll_end(animate=False)
+        await chat.pilot.pause()
+        assert "␛]0;pwn␇ [/]" in chat.screen_text()
+
+
+async def test_rows_say_how_their_session_is(core_home: CoreHome) -> None:
+    core_home.script(called(("c1", "terminal", {"command": "true"})), [StreamStarted(MODEL), "hang"])
+    async with chat_in(core_home, size=(200, 60)) as chat:
+        await chat.say("one")
+        await chat.requests(1)
+        await chat.until(lambda: "! waiting for you · home" in chat.screen_text())
+        await chat.answer("n")
+        await chat.until(lambda: "● running" in chat.screen_text())
+        await chat.pilot.press("escape")
+        await chat.rests()
+        await chat.until(lambda: "⊘ cancelled" in chat.screen_text())
+
+
+async def test_queued_messages_become_prompts_in_their_place(core_home: CoreHome) -> None:
+    core_home.script(called(("c1", "terminal", {"command": "true"})), said("a1"), said("a2"))
+    async with chat_in(core_home) as chat:
+        await chat.say("one")
+        await chat.requests(1)
+        await chat.say("two")
+        await chat.until(lambda: chat.main.queue.display)
+        await chat.answer("y")
+        await chat.until(lambda: "a2" in chat.text())
+        await chat.rests()
+        await assert_same(chat)
+
+
+def test_user_messages_of_the_loop_are_notices() -> None:
+    from uuid import uuid4
+
+    from cos.tui.history import user_entries
+
+    (entry,) = user_entries(uuid4(), "turn:1", UserMessage(text="go on", origin="loop"))
+    assert isinstance(entry, Notice)

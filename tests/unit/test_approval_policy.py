@@ -1,0 +1,47 @@
+"""What a profile's policy says of a call before any plugin is heard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cos.agent.hook_rules import Verdict, judge_call
+from cos.agent.hooks import HookBus
+from cos.core.approval_policy import register_approval_policy
+from tests.agent_bench import tool
+from tests.tool_context import new_turn
+from tests.unit.test_hooks import arguments
+
+if TYPE_CHECKING:
+    from cos.agent.records import Risk
+    from cos.core.approval_policy import Mode
+
+
+async def verdict(mode: Mode, name: str, risk: Risk = "read") -> Verdict:
+    bus = HookBus()
+    register_approval_policy(bus, {"home": mode}, {"known": tool("known", risk=risk)})
+    return await judge_call(bus, **arguments("pre_tool_call", turn=new_turn(), tool_name=name, args={}))
+
+
+@pytest.mark.parametrize("mode", ["ask", "deny"])
+async def test_reading_needs_no_approval(mode: Mode) -> None:
+    assert await verdict(mode, "known") == Verdict()
+
+
+@pytest.mark.parametrize(
+    ("risk", "why"),
+    [
+        ("write", "it changes files"),
+        ("execute", "it runs a program with your rights"),
+        ("network", "it talks to the network"),
+    ],
+)
+async def test_everything_else_is_asked_or_denied_with_the_reason(risk: Risk, why: str) -> None:
+    assert await verdict("ask", "known", risk) == Verdict(reasons=(why,))
+    denied = await verdict("deny", "known", risk)
+    assert (denied.blocked_by, why in denied.message, "home" in denied.message) == ("approval_policy", True, True)
+
+
+async def test_a_tool_of_unknown_origin_is_taken_for_the_worst() -> None:
+    assert (await verdict("ask", "other")).reasons == ("it runs a program with your rights",)
