@@ -72,7 +72,9 @@ def main() -> None:
 
 
 def _measure(program: Program, bare_command: list[str], runs: int) -> None:
-    helps, chats, bares = [], [], []
+    helps: list[float] = []
+    chats: list[float] = []
+    bares: list[float] = []
     for number in range(runs + 1):
         times = (
             _help_seconds(program),
