@@ -178,7 +178,7 @@ class CosApp(App[None]):
         if selected:
             self.copy_to_clipboard(selected)
         elif composer.text:
-            composer.clear()
+            composer.load("")
         elif time.monotonic() - self._quit_pressed < QUIT_SECONDS:
             self._leave_now()
         else:

@@ -39,6 +39,7 @@ class SessionControl:
         self._rows: dict[UUID, SessionRow] = {}
         self._stopping: set[UUID] = set()
         self._trouble = ""
+        self._shown_running = False
 
     @property
     def current(self) -> UUID | None:
@@ -261,7 +262,10 @@ class SessionControl:
             note,
         )
         screen.usage.show(self._tally.usage(current), self._tally.total())
-        screen.refresh_bindings()
+        if self._shown_running != self.is_running:
+            # Only then: the footer is built anew each time.
+            self._shown_running = self.is_running
+            screen.refresh_bindings()
 
 
 _CHANGES_LIST = frozenset(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 STATES: Final = {
     "running": "●",
-    "waiting for you": "!",
+    "waits for you": "!",
     "queued": "»",
     "paused": "‖",
     "failed": "✗",

@@ -237,7 +237,7 @@ async def test_rows_say_how_their_session_is(core_home: CoreHome) -> None:
     async with chat_in(core_home, size=(200, 60)) as chat:
         await chat.say("one")
         await chat.requests(1)
-        await chat.until(lambda: "! waiting for you · home" in chat.screen_text())
+        await chat.until(lambda: "! waits for you · home" in chat.screen_text())
         await chat.answer("n")
         await chat.until(lambda: "● running" in chat.screen_text())
         await chat.pilot.press("escape")

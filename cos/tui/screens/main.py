@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 NARROW_COLUMNS = 100
+COMFORTABLE_COLUMNS = 120
 WIDE_COLUMNS = 150
 SMALLEST = (40, 10)
 SIDES = {"sessions": "left", "approvals": "right"}
@@ -129,6 +130,7 @@ class MainScreen(Screen[None]):
     def on_resize(self, event: events.Resize) -> None:
         width, height = event.size
         self.set_class(width < NARROW_COLUMNS, "-narrow")
+        self.set_class(NARROW_COLUMNS <= width < COMFORTABLE_COLUMNS, "-tight")
         self.set_class(width >= WIDE_COLUMNS, "-wide")
         is_too_small = width < SMALLEST[0] or height < SMALLEST[1]
         self.set_class(is_too_small, "-too-small")

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 NEW_LINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+j"})
 BURST_SECONDS = 0.02
 BURST_KEYS = 3
+WRAPPED_CHARACTERS = 100_000
+"""A longer paste is shown in long lines: to wrap it would take seconds."""
 
 
 class Burst:
@@ -96,6 +98,7 @@ class Composer(TextArea):
         self._burst = Burst(burst_seconds)
 
     async def _on_key(self, event: events.Key) -> None:
+        """What is not handled here goes on to the text area: Textual calls the handlers of every class in turn."""
         is_pasted = self._burst.is_inside(event.time)
         if event.key == "enter" and not is_pasted:
             self._burst.end()
@@ -111,12 +114,11 @@ class Composer(TextArea):
         elif self._recalls(event.key):
             event.stop()
             event.prevent_default()
-        else:
-            await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
         self._burst.never_again()
-        await super()._on_paste(event)
+        if len(event.text) > WRAPPED_CHARACTERS:
+            self.soft_wrap = False
 
     def action_submit(self) -> None:
         text = self.text
@@ -124,7 +126,7 @@ class Composer(TextArea):
             self._sent.append(text)
             self._position = len(self._sent)
             self._draft = ""
-            self.clear()
+            self.load("")
             self.post_message(self.Submitted(self, text))
 
     def action_new_line(self) -> None:
@@ -149,6 +151,7 @@ class Composer(TextArea):
 
     def load(self, text: str) -> None:
         """Replace what is written, cursor at the end."""
+        self.soft_wrap = len(text) <= WRAPPED_CHARACTERS
         self.text = text
         self.move_cursor(self.document.end)
 

@@ -41,7 +41,7 @@ class SessionsPane(OptionList):
         text-wrap: nowrap;
         text-overflow: ellipsis;
         scrollbar-size-vertical: 1;
-        &:focus { border: round $primary; border-title-color: $primary; }
+        &:focus { border: round $primary; border-title-color: $primary; background-tint: $background 0%; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_highlighted", "Open")]
@@ -132,7 +132,7 @@ class SessionsPane(OptionList):
         text = Text()
         text.append(f"{mark}{title}\n", style="bold" if is_current else "")
         words = " ".join(piece for piece in (state.word, state.since) if piece)
-        is_pressing = state.word in {"waiting for you", "running"}
+        is_pressing = state.word in {"waits for you", "running"}
         text.append(f"{mark}{wording.STATES[state.word]} {words}", style="" if is_pressing else "dim")
         text.append(f" · {visible(row.profile_id)}", style="dim")
         return text
@@ -141,7 +141,7 @@ class SessionsPane(OptionList):
 def state_of(row: SessionRow) -> RowState:
     """What the row says of its session, most pressing first."""
     if row.waiting:
-        return RowState("waiting for you", f"({row.waiting})" if row.waiting > 1 else "")
+        return RowState("waits for you", f"({row.waiting})" if row.waiting > 1 else "")
     if row.turn_started_at is not None and row.turn_completed_at is None:
         return RowState("running", wording.duration(wording.now() - row.turn_started_at))
     if row.queued:
