@@ -15,13 +15,17 @@ from cos.core.shell.floor_programs import ANYWHERE, Look, refusal
 from cos.core.shell.parsed import Parsed, parse
 from cos.core.shell.places import UNKNOWN_FOLDER, expanded, is_disk, operands
 from cos.core.shell.reached import Layers, Reached, reached
-from cos.core.shell.wrappers import program
+from cos.core.shell.wrappers import WRAPPERS, program
 
 _BOMB = re.compile(r"(?:function)?([^\s(){};|&'\"]+)\(\)\{[^}]*(?<![\w-])\1(?:\|&?|&)\1(?![\w-])[^}]*\}")
 _PIECES = re.compile(r"[;&|\n(){}`<>]|\$\(|'|\"")
 _SET = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 _TRIGGER = "/proc/sysrq-trigger"
-_MOST_WORDS = 20_000
+_NO_CHARACTERS = re.compile(r"\\\n|[\0\\]|\$(?=['\"])")
+_ODD_BLANKS = re.compile(r"[\r\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff]")
+_KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "time"})
+_MOST_WORDS = 200
+_MOST_PARSED = 50
 
 
 def catastrophe(text: str, *, cwd: Path | None = None, home: Path | None = None) -> str | None:
@@ -87,11 +91,7 @@ def _possible_starts(texts: Sequence[str]) -> list[int]:
     """Where a wipe may begin: at any name of a program that wipes."""
     return [
         0,
-        *(
-            at
-            for at, text in enumerate(texts[:_MOST_WORDS])
-            if text.rpartition("/")[2] in ANYWHERE or text.startswith("mkfs")
-        ),
+        *(at for at, text in enumerate(texts) if text.rpartition("/")[2] in ANYWHERE or text.startswith("mkfs")),
     ]
 
 
@@ -113,26 +113,26 @@ def _textual(layers: Layers, folder: str, home: PurePath) -> str | None:
     for one in layers.parsed:
         if one.fault is None:
             continue
-        for piece in _pieces(one.text):
+        for piece in dict.fromkeys(_pieces(one.text)):
             for start in _possible_starts(piece):
-                if found := refusal(Look(piece[start : start + 200], folder, home)):
+                if found := refusal(Look(list(piece[start : start + _MOST_WORDS]), folder, home)):
                     return found
         if (device := re.search(r">\|?\s*(/dev/\S+)", one.text)) and is_disk(device[1]):
             return f"it writes over the disk {device[1]}"
     return None
 
 
-def _pieces(text: str) -> Iterator[list[str]]:
+def _pieces(text: str) -> Iterator[tuple[str, ...]]:
     """The words between separators; once with quotes removed, once with quotes as separators."""
-    plain = re.sub(r"[\0\\]|\$(?=['\"])", "", re.sub(r"\\\n", "", text))
-    plain = re.sub(r"[\r\v\f\x1c-\x1f\x85\xa0\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff]", " ", plain)
+    plain = _ODD_BLANKS.sub(" ", _NO_CHARACTERS.sub("", text))
+    budget = _MOST_PARSED
     for version in (re.sub(r"['\"]", "", plain), plain):
-        for piece in _PIECES.split(version):
+        for piece in dict.fromkeys(_PIECES.split(version)):
             words = piece.split()
-            while words and words[0] in {"if", "then", "else", "elif", "do", "while", "until", "!", "time"}:
+            while words and words[0] in _KEYWORDS:
                 words.pop(0)
-            if words:
-                inner = reached(parse(" ".join(words))) if len(words) < 100 else None
-                if inner and not inner.has_fault:
-                    yield from ([word.text for word in command.words] for command in inner.commands)
-                yield words
+            if words and words[0].rpartition("/")[2] in WRAPPERS and budget > 0:
+                budget -= 1
+                inner = reached(parse(" ".join(words)))
+                yield from (tuple(word.text for word in command.words) for command in inner.commands)
+            yield tuple(words)

@@ -10,6 +10,9 @@ from cos.core.shell.flat import FlatCommand, NotFlat, flat_commands
 from cos.core.shell.tree import SimpleCommand, read_tree
 
 MAX_BYTES = 100_000
+# tree-sitter's time grows with the square of these; a line with so many is asked about unread.
+MAX_OPERATORS = 1_500
+_OPERATORS = "|&;<>(`"
 # Control, format, surrogate and private characters, and blanks that are none for the shell or only in some locales.
 _ODD_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"})
 
@@ -67,6 +70,8 @@ def _unfit(text: str) -> str | None:
         return "it holds a NUL or another character that is no valid text"
     if len(text.encode()) > MAX_BYTES:
         return f"it is longer than {MAX_BYTES:,} bytes"
+    if sum(map(text.count, _OPERATORS)) > MAX_OPERATORS:
+        return f"it holds more than {MAX_OPERATORS:,} operators"
     if text.isascii() and text.isprintable():
         return None
     for character in text:

@@ -69,7 +69,8 @@ class _Search:
                     self.commands.append(item)
                 elif item.text is not None:
                     self._read(item.text, {**variables, **item.variables}, depth + 1)
-            for text in _piped_texts(one, line, printed):
+        if any(_reads_commands(one) for one in line.commands):
+            for text in _held_texts(line, printed):
                 self._read(text, variables, depth + 1)
 
     def _read(self, text: str, variables: Mapping[str, str], depth: int) -> None:
@@ -102,14 +103,15 @@ def _unwrapped(command: Reached, printed: list[Word], level: int) -> Iterator[Re
         yield from _unwrapped(nested, printed, level + 1)
 
 
-def _piped_texts(command: SimpleCommand, line: Parsed, printed: list[Word]) -> Iterator[str]:
-    """What a shell in `command` would read from its standard input, where the line itself holds it."""
+def _reads_commands(command: SimpleCommand) -> bool:
     levels = _unwrapped(Reached(words=command.words), [], 0)
-    if not any(isinstance(one, Reached) and reads_commands(one.words) for one in levels):
-        return
-    is_piped = "pipeline" in command.context
-    for one in line.commands if is_piped else (command,):
+    return any(isinstance(one, Reached) and reads_commands(one.words) for one in levels)
+
+
+def _held_texts(line: Parsed, printed: list[Word]) -> Iterator[str]:
+    """What a shell in `line` may read from its standard input, as far as the line itself holds it."""
+    for one in line.commands:
         yield from (redirect.target.text for redirect in one.redirects if redirect.operator.startswith("<<"))
-    if is_piped and printed:
+    if printed:
         yield " ".join(word.text for word in printed)
         yield from (word.text for word in printed if " " in word.text)

@@ -47,6 +47,7 @@ _PREFIXES: dict[str, tuple[str, int]] = {
     "runuser": ("-u --user", 0),
     "ssh": ("-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w", 1),
 }
+WRAPPERS = frozenset(_PREFIXES) | SHELLS | {"eval", "trap", "su"}
 # These hand their command to a shell, as one text.
 _JOINED = frozenset({"watch", "ssh", "parallel"})
 _RESERVED = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{", "(", "time", "coproc"})
