@@ -90,7 +90,8 @@ _CHECKS: dict[str, Callable[[list[str]], bool]] = {
     "type": _without(r"-.*"),
     "rg": _without(r"--(?:pre|hostname-bin|search-zip).*|-\w*z\w*"),
     "find": lambda arguments: not _FIND_ACTS.intersection(arguments),
-    "printf": _without(r"-.*"),
+    # `%n` writes into a variable, whose name may hold a command.
+    "printf": _without(r"-.*|(?s:.*)%[-+ #0-9.*'hlLqjzt]*n(?s:.*)"),
     "date": _date,
     "hostname": _no_operands,
     "file": _without(r"-\w*C\w*|--comp.*|-\w*m.*|--mag.*"),

@@ -6,7 +6,6 @@ configuration of a repository names (`core.fsmonitor`, a textconv filter): whoev
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -123,14 +122,13 @@ def _possible_paths(text: str) -> Iterator[str]:
         yield text.partition("=")[2]
     if text.startswith("-") and not text.startswith("--"):
         yield from (text[at:] for at in range(2, len(text)) if text[at] in "/.~" and not text[1:at].startswith("-"))
-    if text.startswith("~"):
-        yield os.path.expanduser(text)
 
 
 def _real_paths(text: str, folder: Path, *, is_pattern: bool) -> Iterator[Path]:
     try:
         if is_pattern:
-            yield from (Path(os.path.realpath(it)) for it in islice(glob.iglob(str(folder / text)), _MOST_MATCHES))
+            start = Path("/") if text.startswith("/") else folder
+            yield from (Path(os.path.realpath(it)) for it in islice(start.glob(text.lstrip("/")), _MOST_MATCHES))
             text = text[: min(text.find(character) for character in "*?[" if character in text)].rpartition("/")[0]
         yield Path(os.path.realpath(folder / text))
     except (OSError, ValueError):
