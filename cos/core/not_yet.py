@@ -27,12 +27,3 @@ def refuse_not_yet(source: TomlSource) -> None:
             line=source.line_of(("approvals", "rules")),
             key="approvals.rules",
         )
-    if approvals.get("mode") == "auto":
-        raise ConfigError(
-            'this mode is not there yet in this version of cos. Use "ask" or "deny"',
-            file=source.file,
-            line=source.line_of(("approvals", "mode")),
-            key="approvals.mode",
-            value=shown("approvals.mode", "auto"),
-            allowed=("ask", "deny"),
-        )
