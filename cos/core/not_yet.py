@@ -6,7 +6,6 @@ They are refused, never skipped: a deny rule that is read and ignored would be a
 from __future__ import annotations
 
 from cos.core.config_errors import ConfigError
-from cos.core.masking import shown
 from cos.core.toml_source import TomlSource
 
 

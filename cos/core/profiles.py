@@ -71,7 +71,7 @@ def load_profile(folder: Path, paths: Paths) -> Profile:
             f"leads out of the profiles folder, to {folder.resolve()}: move the folder here", file=folder
         )
     config_file = folder / "config.toml"
-    settings = _settings(config_file)
+    settings = load_settings(config_file)
     return Profile(
         id=folder.name,
         folder=folder,
@@ -127,7 +127,8 @@ def _workspace_error(profile: Profile, problem: str) -> ConfigError:
     return ConfigError(problem, file=profile.config_file, key="workspace", value=str(profile.workspace))
 
 
-def _settings(config_file: Path) -> ProfileSettings:
+def load_settings(config_file: Path) -> ProfileSettings:
+    """The settings in a profile's config.toml; errors as in `load_profiles`, FileNotFoundError when it is gone."""
     source = read_toml(config_file)
     refuse_not_yet(source)
     settings = checked(ProfileSettings, source, source.data)
