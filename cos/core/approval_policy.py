@@ -20,7 +20,7 @@ _WHY: Final[dict[Risk, str]] = {
 }
 
 
-Mode = Literal["ask", "deny"]
+Mode = Literal["ask", "auto", "deny"]
 
 
 def register_approval_policy(hooks: HookBus, modes: Mapping[str, Mode], tools: Mapping[str, Tool]) -> None:

@@ -23,7 +23,14 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z0-9_-]*")
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./^-]+")
 _GLOB = re.compile(r"[*?\[\]]")
 # Any further words would be any program.
-_RUNS_ANYTHING = {("npm", "exec"), ("uv", "run"), ("poetry", "run"), ("docker", "exec"), ("docker", "run"), ("go", "run")}
+_RUNS_ANYTHING = {
+    ("npm", "exec"),
+    ("uv", "run"),
+    ("poetry", "run"),
+    ("docker", "exec"),
+    ("docker", "run"),
+    ("go", "run"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
