@@ -189,9 +189,7 @@ class CallRunner:
         edited = json.loads(json_text(args))
         faults = schema_errors(tool.schema, edited)
         if faults:
-            _refuse(
-                call, ToolCallStatus.ERROR, f"Not run: the user changed the arguments, and they do not fit. {faults}"
-            )
+            _refuse(call, ToolCallStatus.ERROR, f"Not run: the arguments as the user changed them do not fit. {faults}")
             return
         verdict = await judge_call(self._hooks, **self._call_arguments(state, call, edited))
         call.call = call.call.model_copy(update={"args": edited})

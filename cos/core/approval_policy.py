@@ -7,10 +7,10 @@ session; what only reads inside the workspace; the profile's mode.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from uuid import UUID
 
 from cos.agent.hooks import APPROVAL_POLICY, HookBus
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from cos.agent.identity import TurnInfo
     from cos.agent.records import Risk
     from cos.agent.tools import Tool
-    from cos.core.rule_book import RuleBook
 
 Mode = Literal["ask", "auto", "deny"]
 GrantsOf = Callable[[UUID], Awaitable[list[tuple[UUID, Rule]]]]
@@ -37,12 +36,23 @@ _WHY: Final[dict[Risk, str]] = {
 }
 
 
+class Book(Protocol):
+    """The rules of a profile, as they are now."""
+
+    @property
+    def fault(self) -> str | None:
+        """Why its file cannot be read at present."""
+        ...
+
+    def rules(self) -> Sequence[Rule]: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfilePolicy:
     """What one profile wants."""
 
     mode: Mode
-    book: RuleBook
+    book: Book
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +99,9 @@ class ApprovalPolicy:
         return _by_mode(policy, turn.profile_id, call)
 
     def _call(self, turn: TurnInfo, name: str, args: dict[str, Any], folders: tuple[Path, Path]) -> JudgedCall:
-        tool = self._tools[name]
+        tool = self._tools.get(name)
+        if tool is None:
+            return judged_call(tool=name, origin="", risk="execute", args=args, tags=turn.tags, folders=folders)
         if name in SHELL_TOOLS and tool.describe is not None:
             # A guard may have changed the folder.
             cwd = tool.describe(args, turn, folders[1]).cwd

@@ -10,7 +10,6 @@ from pathlib import Path
 from cos.agent.text import storable
 from cos.core.checking import checked
 from cos.core.config_errors import ConfigError, FolderError, ProfileError, nearest
-from cos.core.not_yet import refuse_not_yet
 from cos.core.paths import Paths
 from cos.core.settings import ProfileSettings
 from cos.core.toml_source import read_text, read_toml
@@ -128,9 +127,13 @@ def _workspace_error(profile: Profile, problem: str) -> ConfigError:
 
 
 def load_settings(config_file: Path) -> ProfileSettings:
-    """The settings in a profile's config.toml; errors as in `load_profiles`, FileNotFoundError when it is gone."""
+    """The settings of one profile.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ConfigError: it cannot be read, or a key or value in it is wrong.
+    """
     source = read_toml(config_file)
-    refuse_not_yet(source)
     settings = checked(ProfileSettings, source, source.data)
     if settings.provider == "anthropic" and settings.model is None:
         raise ConfigError(

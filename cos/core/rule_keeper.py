@@ -1,4 +1,4 @@
-"""Keeps what the user allows for longer than one call: for the session as a grant, for always as a rule of the profile."""
+"""Keeps what the user allows for longer than one call: a grant for the session, a rule of the profile for always."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RuleKeeper:
         return propose(call)
 
     async def keep(self, approval: PendingApproval, answer: ApprovalAnswer, rules: Sequence[Rule]) -> str | None:
-        """Store the rules for the answer's scope. A sentence when that did not work; the call is allowed all the same."""
+        """Store the rules for the answer's scope. A sentence when that did not work; the call is allowed anyway."""
         if answer.decision != "allowed" or answer.scope == "once":
             return None
         if not rules:

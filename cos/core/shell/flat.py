@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 
 from cos.core.shell.words import Word, resolved
 
-RESERVED = frozenset(
-    {"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "select", "function",
-     "time", "in", "coproc", "{", "}", "!", "[[", "]]"}
-)  # fmt: skip
+RESERVED = re.compile(
+    r"if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|time|in|coproc|[{}!]|\[\[|\]\]"
+)
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[.*\])?\+?=", re.DOTALL)
 _BLANK = re.compile(r"[ \t]+")
 _SEPARATOR = re.compile(r"&&|\|\||\|&|[|;\n]|&(?!>)")
@@ -89,7 +88,7 @@ def _add_word(text: str, at: int, command: FlatCommand) -> int:
             return _add_redirect(text, redirect, command, word.raw)
         if word.raw.isdigit() or word.raw.endswith("}"):
             raise NotFlat
-    if not command.words and (word.raw in RESERVED or _ASSIGNMENT.match(word.raw)):
+    if not command.words and (RESERVED.fullmatch(word.raw) or _ASSIGNMENT.match(word.raw)):
         raise NotFlat
     command.words.append(word)
     return end
