@@ -28,7 +28,7 @@ def rule(match: str, decision: Decision = "allow") -> Rule:
 
 def decide(rules: list[Rule], judged: JudgedCall) -> str | None:
     found = first_match(rules, judged, now=NOW)
-    return found and found.decision
+    return found.decision if found else None
 
 
 @pytest.mark.parametrize(
