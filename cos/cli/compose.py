@@ -17,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 
 from cos.agent.hooks import HookBus
 from cos.agent.retry import RetryPolicy
-from cos.agent.tools import ToolSet
+from cos.agent.tools import Tool, ToolSet
 from cos.agent.turn import Agent, AgentOptions
 from cos.cli.providers import build_provider
 from cos.core.approval_desk import CHANNEL, ApprovalDesk
@@ -143,11 +143,7 @@ async def _compose(
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks)
     tools = plugins.tools
     grants = Grants(database)
-    policies = {
-        name: ProfilePolicy(mode=effective_approval_mode(entry, request.flags).value, book=RuleBook(entry))
-        for name, entry in profiles.items()
-    }
-    register_approval_policy(hooks, policies, tools, SessionGrants(of_session=grants.of_session, used=grants.used))
+    _register_policy(hooks, profiles, request.flags, tools, grants)
     register_live_feed(hooks, feed.publish)
     timeout = effective_approval_timeout(config, request.flags).value
     keeper = RuleKeeper(profiles, {name: tool.origin for name, tool in tools.items()}, grants)
@@ -192,6 +188,16 @@ async def _compose(
         plugins=plugins,
         background=background,
     )
+
+
+def _register_policy(
+    hooks: HookBus, profiles: Mapping[str, Profile], flags: Flags, tools: Mapping[str, Tool], grants: Grants
+) -> None:
+    policies = {
+        name: ProfilePolicy(mode=effective_approval_mode(entry, flags).value, book=RuleBook(entry))
+        for name, entry in profiles.items()
+    }
+    register_approval_policy(hooks, policies, tools, SessionGrants(of_session=grants.of_session, used=grants.used))
 
 
 async def _apply_schemas(database: Database, config: Config, profiles: Mapping[str, Profile]) -> None:
