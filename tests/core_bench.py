@@ -22,9 +22,11 @@ from cos.core.live import CoreEvent
 from cos.core.plugins import LoadedPlugins
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.database import Database, Row
+from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.sessions import Sessions
 from cos.core.profiles import Profile
+from cos.core.rule_keeper import RuleKeeper
 from cos.core.settings import ProfileSettings
 from tests.agent_bench import AT_ONCE, assert_answered
 
@@ -104,7 +106,13 @@ async def core_bench(
 ) -> AsyncIterator[CoreBench]:
     database = await Database(url, size=size).open()
     journal, sessions, hooks, events = PostgresJournal(database), Sessions(database), HookBus(), list[CoreEvent]()
-    desk = ApprovalDesk(Approvals(database), events.append, timeout_seconds=timeout_seconds, surface="test")
+    desk = ApprovalDesk(
+        Approvals(database),
+        RuleKeeper({}, {}, Grants(database)),
+        events.append,
+        timeout_seconds=timeout_seconds,
+        surface="test",
+    )
     provider, plugins, toolset = ScriptedProvider(scripts), LoadedPlugins(), ToolSet.of(*tools)
     agents = {
         name: ProfileAgent(

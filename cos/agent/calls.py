@@ -121,6 +121,7 @@ class CallRunner:
         """Judge the call and ask the user if need be. Leaves a final status when it must not run."""
         tool = state.session.tools.get(call.call.name)
         description = _describe(state, call, tool)
+        call.cwd = description.cwd
         state.publish(
             ToolProposed(
                 turn=state.turn,
@@ -175,9 +176,29 @@ class CallRunner:
         await self._hooks.fire("post_approval_response", **arguments, choice=_choice(answer))
         if answer.decision == "cancelled":
             raise TurnCancelled(answer.reason or "the request for approval was cancelled")
-        if answer.decision != "allowed":
+        if answer.decision == "allowed" and answer.args is not None:
+            await self._take_edited(state, call, answer.args)
+        elif answer.decision != "allowed":
             status = ToolCallStatus.EXPIRED if answer.decision == "expired" else ToolCallStatus.DENIED
             _refuse(call, status, refused_text(answer))
+
+    async def _take_edited(self, state: TurnState, call: CallState, args: dict[str, Any]) -> None:
+        """Let the call run with the arguments that the user wrote, unless they are none or a guard blocks them."""
+        tool = state.session.tools.get(call.call.name)
+        assert tool is not None
+        edited = json.loads(json_text(args))
+        faults = schema_errors(tool.schema, edited)
+        if faults:
+            _refuse(call, ToolCallStatus.ERROR, f"Not run: the arguments as the user changed them do not fit. {faults}")
+            return
+        verdict = await judge_call(self._hooks, **self._call_arguments(state, call, edited))
+        call.call = call.call.model_copy(update={"args": edited})
+        call.risk = _risk(tool, edited)
+        if verdict.blocked_by is not None:
+            _refuse(call, ToolCallStatus.DENIED, f"Not run: {verdict.message}")
+            return
+        _describe(state, call, tool)
+        call.note = f"The user changed the arguments to {json.dumps(edited, ensure_ascii=False)}."
 
     async def _execute(self, state: TurnState, call: CallState) -> None:
         if not call.status.is_final:
@@ -217,7 +238,7 @@ class CallRunner:
 
     async def _finalize(self, state: TurnState, call: CallState) -> None:
         """Fire the hooks over the result, cut it to size, and put it into the journal."""
-        call.content = clipped(storable(call.content))
+        call.content = clipped(storable(f"{call.note}\n{call.content}" if call.note else call.content))
         arguments = self._call_arguments(state, call, copy.deepcopy(call.call.args)) | {
             "result": call.content, "duration_ms": call.duration_ms or 0, "status": _hook_status(call.status),
             "error_type": error_type(call.status),
@@ -275,6 +296,8 @@ class CallRunner:
             "args": args,
             "tool_call_id": call.call.id,
             "api_request_id": state.api_request_id,
+            "workspace": str(state.session.workspace),
+            "cwd": call.cwd or str(state.session.workspace),
         }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _IDS = ("turn", "session_id", "task_id", "turn_id")
-_CALL = ("tool_name", "args", *_IDS, "tool_call_id", "api_request_id")
+_CALL = ("tool_name", "args", *_IDS, "tool_call_id", "api_request_id", "workspace", "cwd")
 _ATTEMPT = (
     *_IDS, "api_request_id", "platform", "model", "provider", "base_url", "api_call_count", "message_count",
     "started_at",

@@ -52,6 +52,8 @@ class ApprovalAnswer:
     """The user's own words on a denial; the model receives them exactly."""
     answered_by: str | None = None
     """Surface and client that answered, such as `tui`. None when nobody did."""
+    args: dict[str, Any] | None = None
+    """The arguments as the user changed them; None = as proposed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,10 @@ class CallState:
     status: ToolCallStatus = ToolCallStatus.PROPOSED
     content: str = ""
     parts: tuple[Part, ...] = ()
+    cwd: str | None = None
+    """The folder it would run in, by the tool's own description."""
+    note: str = ""
+    """What the model must know of how it ran, before the result."""
     duration_ms: int | None = None
     approval: ApprovalAnswer | None = None
     recorded: bool = False

@@ -17,11 +17,11 @@ from psycopg.conninfo import make_conninfo
 
 from cos.agent.hooks import HookBus
 from cos.agent.retry import RetryPolicy
-from cos.agent.tools import ToolSet
+from cos.agent.tools import Tool, ToolSet
 from cos.agent.turn import Agent, AgentOptions
 from cos.cli.providers import build_provider
 from cos.core.approval_desk import CHANNEL, ApprovalDesk
-from cos.core.approval_policy import register_approval_policy
+from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
 from cos.core.background import Background
 from cos.core.config import Config, load_config
 from cos.core.dispatcher import Dispatcher, ProfileAgent
@@ -42,6 +42,7 @@ from cos.core.paths import Paths
 from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.database import Database
+from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.listener import Listener
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
@@ -49,6 +50,8 @@ from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
 from cos.core.postgres.sweep import sweep_orphans
 from cos.core.profiles import Profile, load_profiles, profile_named
+from cos.core.rule_book import RuleBook
+from cos.core.rule_keeper import RuleKeeper
 from cos.core.tool_lists import match_tools
 
 if TYPE_CHECKING:
@@ -139,11 +142,12 @@ async def _compose(
         log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks)
     tools = plugins.tools
-    modes = {name: effective_approval_mode(entry, request.flags).value for name, entry in profiles.items()}
-    register_approval_policy(hooks, modes, tools)
+    grants = Grants(database)
+    _register_policy(hooks, profiles, request.flags, tools, grants)
     register_live_feed(hooks, feed.publish)
     timeout = effective_approval_timeout(config, request.flags).value
-    desk = ApprovalDesk(Approvals(database), feed.publish, timeout_seconds=timeout, surface=request.surface)
+    keeper = RuleKeeper(profiles, {name: tool.origin for name, tool in tools.items()}, grants)
+    desk = ApprovalDesk(Approvals(database), keeper, feed.publish, timeout_seconds=timeout, surface=request.surface)
     providers = {name: request.provider_for(entry, request.env) for name, entry in profiles.items()}
     agents = {
         name: ProfileAgent(
@@ -184,6 +188,16 @@ async def _compose(
         plugins=plugins,
         background=background,
     )
+
+
+def _register_policy(
+    hooks: HookBus, profiles: Mapping[str, Profile], flags: Flags, tools: Mapping[str, Tool], grants: Grants
+) -> None:
+    policies = {
+        name: ProfilePolicy(mode=effective_approval_mode(entry, flags).value, book=RuleBook(entry))
+        for name, entry in profiles.items()
+    }
+    register_approval_policy(hooks, policies, tools, SessionGrants(of_session=grants.of_session, used=grants.used))
 
 
 async def _apply_schemas(database: Database, config: Config, profiles: Mapping[str, Profile]) -> None:

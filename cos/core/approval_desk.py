@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -18,19 +19,39 @@ from cos.agent.records import ApprovalAnswer
 if TYPE_CHECKING:
     from cos.core.live import CoreEvent
     from cos.core.postgres.approvals import Approvals, PendingApproval, RequestedApproval
+    from cos.core.rule_keeper import RuleKeeper
+    from cos.core.rule_proposals import RuleProposal
+    from cos.core.rules import Rule
 
 
 CHANNEL = "cos_approvals"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTaken:
+    """What became of an answer."""
+
+    counted: ApprovalAnswer
+    """The answer that counts; another's when somebody was first."""
+    warning: str | None
+    """What could not be done as the answer wanted; the decision itself holds."""
 
 
 class ApprovalDesk:
     """Implements `Approver`; every surface of this process answers here."""
 
     def __init__(
-        self, store: Approvals, publish: Callable[[CoreEvent], None], *, timeout_seconds: float, surface: str
+        self,
+        store: Approvals,
+        keeper: RuleKeeper,
+        publish: Callable[[CoreEvent], None],
+        *,
+        timeout_seconds: float,
+        surface: str,
     ) -> None:
         self.surface = surface
         self._store = store
+        self._keeper = keeper
         self._publish = publish
         self._timeout_seconds = timeout_seconds
         self._waiting: dict[UUID, asyncio.Future[ApprovalAnswer]] = {}
@@ -62,6 +83,20 @@ class ApprovalDesk:
         if waiting is not None and not waiting.done():
             waiting.set_result(counted)
         return counted
+
+    async def grant(self, approval: PendingApproval, answer: ApprovalAnswer, rules: Sequence[Rule]) -> AnswerTaken:
+        """Allow a request for longer than once: `rules` are kept for the answer's scope, if it was the first.
+
+        Raises:
+            LookupError: there is no such request.
+        """
+        counted = await self.answer(approval.id, answer)
+        warning = await self._keeper.keep(approval, answer, rules) if counted is answer else None
+        return AnswerTaken(counted, warning)
+
+    def proposals(self, approval: PendingApproval) -> tuple[RuleProposal, ...]:
+        """What could be allowed for longer so that the request would not have been asked, narrowest first."""
+        return self._keeper.proposals(approval)
 
     async def hear(self, payload: str) -> None:
         """A process, this one or another, says that the request with this id is answered."""

@@ -1,16 +1,32 @@
-"""The first hook: what a profile's policy says of a tool call before any plugin is heard."""
+"""The first hook: what a profile's policy says of a tool call before any plugin is heard.
+
+In this order: the floor that no mode lifts; the profile's rules, where a deny is final; what the user granted the
+session; what only reads inside the workspace; the profile's mode.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from uuid import UUID
 
 from cos.agent.hooks import APPROVAL_POLICY, HookBus
+from cos.core.rule_json import rule_words
+from cos.core.rules import SHELL_TOOLS, JudgedCall, Rule, first_match, judged_call
+from cos.core.shell.floor import catastrophe
+from cos.core.shell.risk import outside_paths
 
 if TYPE_CHECKING:
     from cos.agent.identity import TurnInfo
     from cos.agent.records import Risk
     from cos.agent.tools import Tool
+
+Mode = Literal["ask", "auto", "deny"]
+GrantsOf = Callable[[UUID], Awaitable[list[tuple[UUID, Rule]]]]
+Verdict = dict[str, str] | None
 
 _WHY: Final[dict[Risk, str]] = {
     "read": "it reads",
@@ -20,22 +36,123 @@ _WHY: Final[dict[Risk, str]] = {
 }
 
 
-Mode = Literal["ask", "deny"]
+class Book(Protocol):
+    """The rules of a profile, as they are now."""
+
+    @property
+    def fault(self) -> str | None:
+        """Why its file cannot be read at present."""
+        ...
+
+    def rules(self) -> Sequence[Rule]: ...
 
 
-def register_approval_policy(hooks: HookBus, modes: Mapping[str, Mode], tools: Mapping[str, Tool]) -> None:
-    """Make the policy the first guard of every tool call. `modes` is by profile id."""
-    hooks.register("pre_tool_call", _policy(modes, tools), source=APPROVAL_POLICY)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfilePolicy:
+    """What one profile wants."""
+
+    mode: Mode
+    book: Book
 
 
-def _policy(modes: Mapping[str, Mode], tools: Mapping[str, Tool]) -> Callable[..., Any]:
-    async def approval_policy(turn: TurnInfo, tool_name: str, args: dict[str, Any]) -> dict[str, str] | None:
-        risk = tools[tool_name].risk_of(args) if tool_name in tools else "execute"
-        if risk == "read":
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionGrants:
+    """How the policy asks for a session's grants, and says that one was used."""
+
+    of_session: GrantsOf
+    used: Callable[[UUID], Awaitable[None]]
+
+
+def register_approval_policy(
+    hooks: HookBus, policies: Mapping[str, ProfilePolicy], tools: Mapping[str, Tool], grants: SessionGrants
+) -> None:
+    """Make the policy the first guard of every tool call. `policies` is by profile id."""
+    policy = ApprovalPolicy(policies, tools, grants)
+    hooks.register("pre_tool_call", policy.judge, source=APPROVAL_POLICY)
+
+
+class ApprovalPolicy:
+    """Judges calls."""
+
+    def __init__(self, policies: Mapping[str, ProfilePolicy], tools: Mapping[str, Tool], grants: SessionGrants) -> None:
+        self._policies = policies
+        self._tools = tools
+        self._grants = grants
+
+    async def judge(self, turn: TurnInfo, tool_name: str, args: dict[str, Any], workspace: str, cwd: str) -> Verdict:
+        """The `pre_tool_call` callback."""
+        call = self._call(turn, tool_name, args, (Path(cwd), Path(workspace)))
+        refused = _below_the_floor(call)
+        if refused:
+            return _block(f"cos never runs this, whatever the mode: {refused}")
+        policy = self._policies[turn.profile_id]
+        rules = await asyncio.to_thread(policy.book.rules)
+        rule = first_match(rules, call)
+        if rule is not None and rule.decision == "deny":
+            return _block(f"a rule of the profile {turn.profile_id} denies it ({rule_words(rule)})")
+        if rule is not None and rule.decision == "allow":
             return None
-        if modes[turn.profile_id] == "deny":
-            message = f"nobody can be asked for approval here (mode deny of profile {turn.profile_id}); {_WHY[risk]}"
-            return {"action": "block", "message": message}
-        return {"action": "approve", "message": _WHY[risk]}
+        if await self._is_granted(turn.session_id, call):
+            return None
+        if rule is not None:
+            return _ask(f"a rule of the profile asks ({rule_words(rule)}); {_why(call)}")
+        return _by_mode(policy, turn.profile_id, call)
 
-    return approval_policy
+    def _call(self, turn: TurnInfo, name: str, args: dict[str, Any], folders: tuple[Path, Path]) -> JudgedCall:
+        tool = self._tools.get(name)
+        if tool is None:
+            return judged_call(tool=name, origin="", risk="execute", args=args, tags=turn.tags, folders=folders)
+        if name in SHELL_TOOLS and tool.describe is not None:
+            # A guard may have changed the folder.
+            cwd = tool.describe(args, turn, folders[1]).cwd
+            folders = (Path(cwd) if cwd else folders[0], folders[1])
+        return judged_call(
+            tool=name,
+            origin=tool.origin,
+            risk=tool.risk_of(args),
+            args=args,
+            tags=turn.tags,
+            folders=folders,
+        )
+
+    async def _is_granted(self, session_id: UUID, call: JudgedCall) -> bool:
+        grants = await self._grants.of_session(session_id)
+        found = first_match([rule for _, rule in grants], call)
+        if found is None:
+            return False
+        await self._grants.used(next(grant_id for grant_id, rule in grants if rule is found))
+        return True
+
+
+def _below_the_floor(call: JudgedCall) -> str | None:
+    command = call.args.get("command")
+    if call.command is None or not isinstance(command, str):
+        return None
+    return catastrophe(command, cwd=call.cwd, home=Path.home())
+
+
+def _by_mode(policy: ProfilePolicy, profile_id: str, call: JudgedCall) -> Verdict:
+    outside = outside_paths(call.command, call.workspace, call.cwd) if call.command is not None else ()
+    if (call.risk == "read" and not outside) or policy.mode == "auto":
+        return None
+    why = _why(call, outside)
+    if policy.mode == "deny":
+        return _block(f"nobody can be asked for approval here (mode deny of profile {profile_id}); {why}")
+    broken = f" (its rules are those of before: {policy.book.fault})" if policy.book.fault else ""
+    return _ask(why + broken)
+
+
+def _why(call: JudgedCall, outside: tuple[str, ...] = ()) -> str:
+    if call.command is not None and call.command.fault is not None:
+        return f"its command could not be read ({call.command.fault})"
+    if call.risk == "read" and outside:
+        return f"it reads outside the workspace: {', '.join(outside[:3])}"
+    return _WHY[call.risk]
+
+
+def _block(message: str) -> Verdict:
+    return {"action": "block", "message": message}
+
+
+def _ask(message: str) -> Verdict:
+    return {"action": "approve", "message": message}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -37,8 +37,11 @@ def checked(model: type[M], source: TomlSource, data: Mapping[str, Any], *, tabl
         return model.model_validate(data, context={"folder": source.file.parent})
     except ValidationError as failure:
         known = [*known_keys(model), *tables]
-        errors = [_config_error(details, source, known) for details in failure.errors(include_url=False)]
-        raise min(errors, key=lambda error: error.line or 0) from None
+        found = failure.errors(include_url=False)
+        # Of one table a misspelt key comes before the one that is missing because of it.
+        is_misspelt = {details["loc"][:-1] for details in found if details["type"] == "extra_forbidden"}
+        found = [it for it in found if it["type"] != "missing" or it["loc"][:-1] not in is_misspelt] or found
+        raise min((_config_error(it, source, known) for it in found), key=lambda error: error.line or 0) from None
 
 
 def known_keys(model: type[BaseModel], above: str = "") -> Iterator[str]:
@@ -48,6 +51,12 @@ def known_keys(model: type[BaseModel], above: str = "") -> Iterator[str]:
             yield from known_keys(field.annotation, f"{above}{name}.")
         else:
             yield above + name
+            yield from (key for item in _items_of(field.annotation) for key in known_keys(item, f"{above}{name}."))
+
+
+def _items_of(annotation: object) -> Iterator[type[BaseModel]]:
+    """The tables that a list of tables holds."""
+    return (item for item in get_args(annotation) if isinstance(item, type) and issubclass(item, BaseModel))
 
 
 def near_key(key: str, known: Sequence[str]) -> str | None:
@@ -66,7 +75,7 @@ def _config_error(details: ErrorDetails, source: TomlSource, known: Sequence[str
     return ConfigError(
         problem,
         file=source.file,
-        line=None if is_missing else source.line_of(path),
+        line=source.line_of(path[:-1] if is_missing else path),
         key=key,
         value=value,
         allowed=allowed,

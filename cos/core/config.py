@@ -9,7 +9,6 @@ from typing import Any
 from cos.core.checking import checked
 from cos.core.config_errors import ConfigError
 from cos.core.masking import shown
-from cos.core.not_yet import refuse_not_yet
 from cos.core.paths import Paths
 from cos.core.settings import RESERVED_TABLES, Settings
 from cos.core.toml_source import TomlSource, read_toml
@@ -35,7 +34,6 @@ def load_config(paths: Paths) -> Config:
         source = read_toml(paths.config_file)
     except FileNotFoundError:
         source = TomlSource(file=paths.config_file, text="", data={})
-    refuse_not_yet(source)
     plugin_names = _plugin_names(source.data)
     own = {key: value for key, value in source.data.items() if key not in plugin_names}
     settings = checked(Settings, source, own, tables=plugin_names)

@@ -84,7 +84,7 @@ def effective_base_url(profile: Profile, env: Mapping[str, str]) -> Sourced[str 
     return _from_environment(env, "ANTHROPIC_BASE_URL", http_url) or own
 
 
-def effective_approval_mode(profile: Profile, flags: Flags) -> Sourced[Literal["ask", "deny"]]:
+def effective_approval_mode(profile: Profile, flags: Flags) -> Sourced[Literal["ask", "auto", "deny"]]:
     if flags.approval_mode is not None:
         return Sourced(flags.approval_mode, "flag --approve")
     return _of_profile(profile, profile.settings.approvals, "mode")

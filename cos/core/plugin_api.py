@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cos.agent.records import Risk
 from cos.agent.threads import on_a_thread
 from cos.agent.tools import CallDescription, Json, Tool, ToolContext, ToolError, ToolOk, ToolOutcome
+from cos.core.shell.risk import command_risk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,16 @@ Close = Callable[[], Awaitable[None]]
 Context = Callable[[str], "str | Awaitable[str | None] | None"]
 """profile id -> text for the frozen context of that profile's new sessions; None or blank adds nothing."""
 
-__all__ = ["CallDescription", "PluginContext", "Tool", "ToolContext", "ToolError", "ToolOk", "ToolOutcome"]
+__all__ = [
+    "CallDescription",
+    "PluginContext",
+    "Tool",
+    "ToolContext",
+    "ToolError",
+    "ToolOk",
+    "ToolOutcome",
+    "command_risk",
+]
 
 
 @dataclass(slots=True)

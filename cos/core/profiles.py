@@ -10,7 +10,6 @@ from pathlib import Path
 from cos.agent.text import storable
 from cos.core.checking import checked
 from cos.core.config_errors import ConfigError, FolderError, ProfileError, nearest
-from cos.core.not_yet import refuse_not_yet
 from cos.core.paths import Paths
 from cos.core.settings import ProfileSettings
 from cos.core.toml_source import read_text, read_toml
@@ -71,7 +70,7 @@ def load_profile(folder: Path, paths: Paths) -> Profile:
             f"leads out of the profiles folder, to {folder.resolve()}: move the folder here", file=folder
         )
     config_file = folder / "config.toml"
-    settings = _settings(config_file)
+    settings = load_settings(config_file)
     return Profile(
         id=folder.name,
         folder=folder,
@@ -127,9 +126,14 @@ def _workspace_error(profile: Profile, problem: str) -> ConfigError:
     return ConfigError(problem, file=profile.config_file, key="workspace", value=str(profile.workspace))
 
 
-def _settings(config_file: Path) -> ProfileSettings:
+def load_settings(config_file: Path) -> ProfileSettings:
+    """The settings of one profile.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ConfigError: it cannot be read, or a key or value in it is wrong.
+    """
     source = read_toml(config_file)
-    refuse_not_yet(source)
     settings = checked(ProfileSettings, source, source.data)
     if settings.provider == "anthropic" and settings.model is None:
         raise ConfigError(

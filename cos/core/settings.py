@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from cos.agent.errors import TagError
 from cos.agent.tags import Tag
+from cos.core.rule_settings import RuleSettings
 
 DEFAULT_KEY_VARIABLE = "ANTHROPIC_API_KEY"
 _YEAR_SECONDS = 365 * 24 * 3600
@@ -150,7 +151,9 @@ RESERVED_TABLES = frozenset(Settings.model_fields)
 
 
 class ApprovalPolicy(_Table):
-    mode: Literal["ask", "deny"] = "ask"
+    mode: Literal["ask", "auto", "deny"] = "ask"
+    rules: Annotated[tuple[RuleSettings, ...], Listed] = ()
+    """In the order of the file; the first that matches counts."""
 
 
 class ProfileSettings(_Table):

@@ -130,6 +130,24 @@ CREATE TABLE IF NOT EXISTS approvals (
 CREATE INDEX IF NOT EXISTS approvals_pending ON approvals (requested_at) WHERE status = 'pending';
 CREATE INDEX IF NOT EXISTS approvals_by_turn ON approvals (turn_id);
 
+ALTER TABLE approvals ADD COLUMN IF NOT EXISTS edited_args json;
+
+-- What a person allowed for longer than one call, but not in the profile's file.
+CREATE TABLE IF NOT EXISTS approval_grants (
+    id uuid PRIMARY KEY,
+    profile_id text NOT NULL,
+    -- The root of the session that asked: its child agents share the grant.
+    root_session_id uuid NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    approval_id uuid NOT NULL,
+    rule json NOT NULL,
+    granted_by text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    last_used_at timestamptz,
+    uses integer NOT NULL DEFAULT 0,
+    revoked_at timestamptz
+);
+CREATE INDEX IF NOT EXISTS approval_grants_live ON approval_grants (root_session_id) WHERE revoked_at IS NULL;
+
 CREATE TABLE IF NOT EXISTS queued_messages (
     id uuid PRIMARY KEY,
     session_id uuid NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,

@@ -19,7 +19,9 @@ from cos.agent.tools import CallDescription
 from cos.core.approval_desk import ApprovalDesk, content_hash
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.database import Database
+from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
+from cos.core.rule_keeper import RuleKeeper
 
 
 class Desk:
@@ -28,7 +30,11 @@ class Desk:
     def __init__(self, database: Database, turn: TurnInfo, timeout_seconds: float) -> None:
         self.database, self.turn, self.events = database, turn, list[Any]()
         self.desk = ApprovalDesk(
-            Approvals(database), self.events.append, timeout_seconds=timeout_seconds, surface="test"
+            Approvals(database),
+            RuleKeeper({}, {}, Grants(database)),
+            self.events.append,
+            timeout_seconds=timeout_seconds,
+            surface="test",
         )
 
     def request(self, call_id: str = "c", **more: Any) -> ApprovalRequest:

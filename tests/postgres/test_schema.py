@@ -21,7 +21,17 @@ from cos.core.shipped import shipped
 ROOT = Path(__file__).parents[2]
 FILES = sorted((shipped("sql") / "core" / "queries").glob("*.sql"))
 NAMES = [(file.stem, name) for file in FILES for name in read_statements(file)]
-TABLES = {"profiles", "sessions", "turns", "messages", "tool_calls", "approvals", "queued_messages", "blobs"}
+TABLES = {
+    "profiles",
+    "sessions",
+    "turns",
+    "messages",
+    "tool_calls",
+    "approval_grants",
+    "approvals",
+    "queued_messages",
+    "blobs",
+}
 APPLY = """
 import asyncio, sys
 from cos.core.postgres.database import Database

@@ -8,20 +8,44 @@ import pytest
 
 from cos.agent.hook_rules import Verdict, judge_call
 from cos.agent.hooks import HookBus
-from cos.core.approval_policy import register_approval_policy
+from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
 from tests.agent_bench import tool
 from tests.tool_context import new_turn
 from tests.unit.test_hooks import arguments
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from cos.agent.records import Risk
     from cos.core.approval_policy import Mode
+    from cos.core.rules import Rule
+
+
+class NoBook:
+    """A profile without rules."""
+
+    fault = None
+
+    def rules(self) -> tuple[Rule, ...]:
+        return ()
+
+
+async def no_grants(session_id: UUID) -> list[tuple[UUID, Rule]]:
+    return []
+
+
+async def nothing(grant_id: UUID) -> None:
+    raise AssertionError(f"there is no grant {grant_id}")
 
 
 async def verdict(mode: Mode, name: str, risk: Risk = "read") -> Verdict:
     bus = HookBus()
-    register_approval_policy(bus, {"home": mode}, {"known": tool("known", risk=risk)})
-    return await judge_call(bus, **arguments("pre_tool_call", turn=new_turn(), tool_name=name, args={}))
+    policies = {"home": ProfilePolicy(mode=mode, book=NoBook())}
+    grants = SessionGrants(of_session=no_grants, used=nothing)
+    register_approval_policy(bus, policies, {"known": tool("known", risk=risk)}, grants)
+    return await judge_call(
+        bus, **arguments("pre_tool_call", turn=new_turn(), tool_name=name, args={}, workspace="/w", cwd="/w")
+    )
 
 
 @pytest.mark.parametrize("mode", ["ask", "deny"])

@@ -93,7 +93,7 @@ def test_unknown_key_names_file_line_key_value_and_near_match(paths: Paths) -> N
         ("[approvals]\ntimeout_seconds = 0", 2, "approvals.timeout_seconds", "must be greater than 0"),
         ("[approvals]\ntimeout_seconds = inf", 2, "approvals.timeout_seconds", "must be a finite number"),
         ("[approvals]\ntimeout_seconds = 1e18", 2, "approvals.timeout_seconds", "must be at most 31536000"),
-        ("approvals.rules = []", 1, "approvals.rules", "not there yet in this version"),
+        ("approvals.rules = []", 1, "approvals.rules", "unknown key"),
         ('default_profile = " "', 1, "default_profile", "must not be blank"),
         ('database.data_dir = "~no-such-user/x"', 1, "database.data_dir", "no such home folder"),
         ('database.data_dir = "a\\u0000"', 1, "database.data_dir", "control characters"),

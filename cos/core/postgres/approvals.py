@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from cos.agent.messages import json_text
-from cos.agent.records import ApprovalAnswer
+from cos.agent.records import ApprovalAnswer, Risk
 from cos.agent.text import storable
 from cos.core.postgres.database import Connection, Database
 from cos.core.postgres.statements import core_statements
@@ -23,6 +23,7 @@ class PendingApproval:
 
     id: UUID
     session_id: UUID
+    root_session_id: UUID
     turn_id: UUID
     profile_id: str
     tags: tuple[str, ...]
@@ -32,11 +33,15 @@ class PendingApproval:
     cwd: str | None
     title: str
     detail: str
-    risk: str
+    diff: str | None
+    risk: Risk
     reason: str
     requested_at: datetime
     expires_at: datetime
     session_title: str | None
+    workspace: str | None
+    root_title: str | None
+    """Of the session that the user talks to, when a child agent asks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +84,7 @@ class Approvals:
         row = {
             "id": approval_id, "status": answer.decision, "scope": answer.scope,
             "reason": _storable(answer.reason), "answered_by": _storable(answer.answered_by),
+            "edited_args": None if answer.args is None else json_text(answer.args),
         }  # fmt: skip
 
         async def work(connection: Connection) -> bool:
@@ -102,7 +108,7 @@ class Approvals:
         first = rows[0]
         return ApprovalAnswer(
             decision=first["status"], scope=first["scope"] or "once", reason=first["answer_reason"],
-            answered_by=first["answered_by"],
+            answered_by=first["answered_by"], args=first["edited_args"],
         )  # fmt: skip
 
     async def pending(self) -> list[PendingApproval]:

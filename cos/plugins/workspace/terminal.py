@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cos.agent.cancellation import uninterrupted
-from cos.agent.records import ToolCallStatus
+from cos.agent.records import Risk, ToolCallStatus
 from cos.agent.text import storable
 from cos.agent.tools import CallDescription, Json, Tool, ToolContext, ToolError, ToolOk, ToolOutcome
+from cos.core.plugin_api import command_risk
 from cos.plugins.workspace.command import CommandNotStarted, Ending, RunningCommand
 from cos.plugins.workspace.environment import command_environment
 from cos.plugins.workspace.folders import SessionFolders
@@ -75,7 +76,7 @@ class Terminal:
 
     def tool(self, origin: str) -> Tool:
         return Tool(
-            name="terminal", title="Run", description=DESCRIPTION, schema=SCHEMA, origin=origin, risk="execute",
+            name="terminal", title="Run", description=DESCRIPTION, schema=SCHEMA, origin=origin, risk=_risk,
             run=self.run, describe=self.describe, stops_itself=True,
         )  # fmt: skip
 
@@ -205,6 +206,10 @@ def _title(command: str) -> str:
     if len(first) > _TITLE_CHARACTERS:
         return f"$ {first[:_TITLE_CHARACTERS]}…"
     return f"$ {first} …" if len(lines) > 1 else f"$ {first}"
+
+
+def _risk(args: Json) -> Risk:
+    return command_risk(str(args.get("command", "")))
 
 
 def _check_command(command: str) -> None:

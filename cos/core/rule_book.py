@@ -1,0 +1,49 @@
+"""The rules of a profile as its file holds them now: another process, or the user, may have changed it meanwhile."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from cos.core.config_errors import ConfigError
+from cos.core.profiles import Profile, load_settings
+
+if TYPE_CHECKING:
+    from cos.core.rules import Rule
+
+log = logging.getLogger("cos.policy")
+
+Stamp = tuple[int, int, int] | None
+
+
+class RuleBook:
+    """Reads the file again when it has changed. While it is broken, the rules of before hold."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._rules = tuple(rule.rule() for rule in profile.settings.approvals.rules)
+        self._stamp = self._now()
+        self.fault: str | None = None
+        """Why the file cannot be read at present."""
+
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules in the order of the file."""
+        stamp = self._now()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                settings = load_settings(self._profile.config_file)
+            except (ConfigError, FileNotFoundError) as error:
+                self.fault = str(error)
+                log.warning("the rules of profile %s are those of before: %s", self._profile.id, error)
+            else:
+                self._rules = tuple(rule.rule() for rule in settings.approvals.rules)
+                self.fault = None
+        return self._rules
+
+    def _now(self) -> Stamp:
+        try:
+            status = self._profile.config_file.stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
