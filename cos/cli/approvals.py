@@ -7,10 +7,12 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
 
 from cos.agent.errors import CosError
 from cos.agent.records import ApprovalAnswer
@@ -20,10 +22,16 @@ from cos.core.config import load_config
 from cos.core.effective import Flags
 from cos.core.paths import Paths
 from cos.core.postgres.approvals import Approvals
+from cos.core.postgres.grants import Grants
 from cos.core.postgres.schema import apply_core_schema
+from cos.core.profiles import load_profiles
+from cos.core.rule_json import rule_object, rule_words
+from cos.core.rule_keeper import RuleKeeper
 
 if TYPE_CHECKING:
     from cos.core.postgres.approvals import PendingApproval
+    from cos.core.postgres.grants import Grant
+    from cos.core.rules import Rule
 
 ANSWERED, LOST = 0, 1
 SHORT_ID = 8
@@ -35,33 +43,66 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace) -> int:
-    async with _approvals() as approvals:
+    async with _opened() as (approvals, keeper):
+        if options.action == "grants":
+            print(_granted(await keeper.grants.live(), as_json=options.json))
+            return ANSWERED
+        if options.action == "revoke":
+            return await _revoke(keeper.grants, options.id)
         pending = await approvals.pending()
         if options.action == "list":
             print(_listed(pending, as_json=options.json))
             return ANSWERED
-        chosen = _named(pending, options.id)
-        if options.action == "approve":
-            answer = ApprovalAnswer(decision="allowed", answered_by="cli")
-        else:
-            answer = ApprovalAnswer(decision="denied", reason=options.reason, answered_by="cli")
-        counted = await approvals.answer(chosen.id, answer)
-        if counted != answer:
-            by = f" by {counted.answered_by}" if counted.answered_by else ""
-            print(f"cos: already answered: {counted.decision}{by}", file=sys.stderr)
-            return LOST
-        print(f"{counted.decision}: {chosen.tool} {visible(chosen.title)}")
-        return ANSWERED
+        return await _answer(approvals, keeper, _named(pending, options.id, "pending request"), options)
+
+
+async def _answer(
+    approvals: Approvals, keeper: RuleKeeper, chosen: PendingApproval, options: argparse.Namespace
+) -> int:
+    rules: tuple[Rule, ...] = ()
+    if options.action == "deny":
+        answer = ApprovalAnswer(decision="denied", reason=options.reason, answered_by="cli")
+    else:
+        answer = ApprovalAnswer(decision="allowed", scope=options.scope, answered_by="cli")
+        proposals = keeper.proposals(chosen) if options.scope != "once" else ()
+        if options.scope != "once" and not proposals:
+            raise CosError(
+                "no rule can say safely what would be allowed for longer; leave --scope out to allow it once"
+            )
+        rules = proposals[0].rules if proposals else ()
+    counted = await approvals.answer(chosen.id, answer)
+    if counted != answer:
+        by = f" by {counted.answered_by}" if counted.answered_by else ""
+        print(f"cos: already answered: {counted.decision}{by}", file=sys.stderr)
+        return LOST
+    warning = await keeper.keep(chosen, answer, rules)
+    print(f"{counted.decision}: {chosen.tool} {visible(chosen.title)}")
+    for rule in rules if warning is None else ():
+        print(f"{'for this session' if options.scope == 'session' else 'always'}: {visible(rule_words(rule))}")
+    if warning:
+        print(f"cos: {visible(warning)}", file=sys.stderr)
+    return ANSWERED
+
+
+async def _revoke(grants: Grants, text: str) -> int:
+    chosen = _named(await grants.live(), text, "grant")
+    if not await grants.revoke(chosen.id):
+        print("cos: it had ended before", file=sys.stderr)
+        return LOST
+    print(f"revoked: {visible(rule_words(chosen.rule))}")
+    return ANSWERED
 
 
 @asynccontextmanager
-async def _approvals() -> AsyncIterator[Approvals]:
-    config = load_config(Paths.from_environment(os.environ))
+async def _opened() -> AsyncIterator[tuple[Approvals, RuleKeeper]]:
+    paths = Paths.from_environment(os.environ)
+    config, profiles = load_config(paths), load_profiles(paths)
     request = StartRequest(env=os.environ, flags=Flags(), surface="cli", say=_progress)
     database, embedded = await open_database(config, request)
     try:
         await apply_core_schema(database)
-        yield Approvals(database)
+        # Rules of whole tools name where the tool comes from; the list of plugins is not loaded for that.
+        yield Approvals(database), RuleKeeper(profiles, {}, Grants(database))
     finally:
         await close_database(database, embedded)
 
@@ -70,19 +111,37 @@ def _progress(line: str) -> None:
     print(f"cos: {visible(line)}", file=sys.stderr, flush=True)
 
 
-def _named(pending: list[PendingApproval], text: str) -> PendingApproval:
-    """The request whose id begins or ends with `text`.
+Named = TypeVar("Named", "PendingApproval", "Grant")
+
+
+def _named(items: Sequence[Named], text: str, kind: str) -> Named:
+    """The one whose id begins or ends with `text`.
 
     Raises:
         CosError: none does, or more than one.
     """
     wanted = text.strip().lower()
-    found = [item for item in pending if str(item.id).startswith(wanted) or str(item.id).endswith(wanted)]
+    found = [item for item in items if str(item.id).startswith(wanted) or str(item.id).endswith(wanted)]
     if not wanted or not found:
-        raise CosError(f"no pending request has an id that begins or ends with {text!r}; see cos approvals list")
+        raise CosError(f"no {kind} has an id that begins or ends with {text!r}; list them first")
     if len(found) > 1:
-        raise CosError(f"{len(found)} pending requests have an id that begins or ends with {text!r}; give more of it")
+        raise CosError(f"more than one {kind} has an id that begins or ends with {text!r}; give more of it")
     return found[0]
+
+
+def _granted(grants: Sequence[Grant], *, as_json: bool) -> str:
+    if as_json:
+        return json.dumps([_object(grant) | {"rule": rule_object(grant.rule)} for grant in grants], ensure_ascii=False)
+    if not grants:
+        return "No session has a grant. Rules for always stand in the profile's config.toml."
+    return "\n".join(_grant_line(grant) for grant in grants)
+
+
+def _grant_line(grant: Grant) -> str:
+    used = f"used {grant.uses} times" if grant.uses else "not used yet"
+    session = grant.session_title or grant.root_session_id
+    words = f"{str(grant.id)[-SHORT_ID:]}  {rule_words(grant.rule)}  ({used}; session {session}, by {grant.granted_by})"
+    return visible(words).replace("\n", " ")
 
 
 def _listed(pending: list[PendingApproval], *, as_json: bool) -> str:
@@ -104,8 +163,11 @@ def _card(item: PendingApproval) -> str:
     return f"{visible(head)}\n{visible(place + tags + folder)}{since}\n\n{detail}"
 
 
-def _object(item: PendingApproval) -> dict[str, Any]:
-    return {
-        key: str(value) if key.endswith("id") else value.isoformat() if key.endswith("_at") else value
-        for key, value in asdict(item).items()
-    }
+def _object(item: PendingApproval | Grant) -> dict[str, Any]:
+    return {key: _plain(value) for key, value in asdict(item).items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, UUID):
+        return str(value)
+    return value.isoformat() if isinstance(value, datetime) else value

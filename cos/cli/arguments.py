@@ -65,9 +65,18 @@ def _approvals(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="what waits, with the exact text of what would run")
     listing.add_argument("--json", action="store_true", help="print the requests as JSON")
-    approve = actions.add_parser("approve", help="allow one call, once")
+    approve = actions.add_parser("approve", help="allow one call")
     deny = actions.add_parser("deny", help="refuse one call")
-    for action in (approve, deny):
+    approve.add_argument(
+        "--scope",
+        choices=["once", "session", "always"],
+        default="once",
+        help="session: also the same call in this session; always: also in later sessions, by a rule in the profile",
+    )
+    grants = actions.add_parser("grants", help="what was allowed for whole sessions and still holds")
+    grants.add_argument("--json", action="store_true", help="print the grants as JSON")
+    revoke = actions.add_parser("revoke", help="end a grant")
+    for action in (approve, deny, revoke):
         action.add_argument("id", metavar="ID", help="the id from the list; its beginning or end is enough")
     deny.add_argument("--reason", metavar="TEXT", help="what the model is told, word for word")
 
