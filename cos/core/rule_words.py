@@ -104,8 +104,14 @@ def _is_unknown(word: Word) -> bool:
 def _text_holds(words: Sequence[Word], text: str) -> bool:
     """For a text that cannot be parsed: the words in this order, whatever quotes and characters stand between."""
     plain = re.sub(r"\\\n|['\"\\\0]", "", text)
-    parts = [re.escape(word.text).replace(r"\*", ".*").replace(r"\?", ".") for word in words]
-    return re.search(r".*?".join(parts), plain, re.DOTALL) is not None
+    at = 0
+    for word in words:
+        # Word by word from the left: one pattern for all would take the text's length to the power of the words.
+        found = re.compile(re.escape(word.text).replace(r"\*", r"\S*").replace(r"\?", ".")).search(plain, at)
+        if found is None:
+            return False
+        at = found.end()
+    return True
 
 
 def _without_quotes(raw: str) -> str:

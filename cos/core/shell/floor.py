@@ -17,7 +17,9 @@ from cos.core.shell.places import UNKNOWN_FOLDER, expanded, is_disk, operands
 from cos.core.shell.reached import Layers, Reached, reached
 from cos.core.shell.wrappers import WRAPPERS, program
 
-_BOMB = re.compile(r"(?:function)?([^\s(){};|&'\"]+)\(\)\{[^}]*(?<![\w-])\1(?:\|&?|&)\1(?![\w-])[^}]*\}")
+_BOMB = re.compile(
+    r"(?:function)?([^\s(){};|&'\"]{1,60})\(\)\{[^}]{0,500}?(?<![\w-])\1(?:\|&?|&)\1(?![\w-])[^}]{0,500}\}"
+)
 _PIECES = re.compile(r"[;&|\n(){}`<>]|\$\(|'|\"")
 _SET = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 _TRIGGER = "/proc/sysrq-trigger"
