@@ -15,7 +15,7 @@ from uuid import UUID
 
 from cos.agent.hooks import APPROVAL_POLICY, HookBus
 from cos.core.rule_json import rule_words
-from cos.core.rules import SHELL_TOOLS, JudgedCall, Rule, first_match, judged_call
+from cos.core.rules import SHELL_TOOLS, JudgedCall, Rule, first_match, judged_call, relative_path
 from cos.core.shell.floor import catastrophe
 from cos.core.shell.risk import outside_paths
 
@@ -81,8 +81,9 @@ class ApprovalPolicy:
 
     async def judge(self, turn: TurnInfo, tool_name: str, args: dict[str, Any], workspace: str, cwd: str) -> Verdict:
         """The `pre_tool_call` callback."""
-        call = self._call(turn, tool_name, args, (Path(cwd), Path(workspace)))
-        refused = _below_the_floor(call)
+        # Off the loop: a long command line takes a while to read.
+        call = await asyncio.to_thread(self._call, turn, tool_name, args, (Path(cwd), Path(workspace)))
+        refused = await asyncio.to_thread(_below_the_floor, call)
         if refused:
             return _block(f"cos never runs this, whatever the mode: {refused}")
         policy = self._policies[turn.profile_id]
@@ -143,6 +144,8 @@ def _by_mode(policy: ProfilePolicy, profile_id: str, call: JudgedCall) -> Verdic
 
 
 def _why(call: JudgedCall, outside: tuple[str, ...] = ()) -> str:
+    if call.risk == "write" and ".git" in Path(relative_path(call) or "").parts:
+        return "it changes files of git, which can make git run programs"
     if call.command is not None and call.command.fault is not None:
         return f"its command could not be read ({call.command.fault})"
     if call.risk == "read" and outside:
