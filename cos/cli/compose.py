@@ -167,12 +167,7 @@ async def _compose(
     dispatcher = Dispatcher(
         agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=feed.publish
     )
-    background = Background()
-    background.every(SWEEP_SECONDS, "sweep of interrupted turns", lambda: sweep_orphans(database, journal))
-    listener = Listener(database.conninfo)
-    listener.on(CHANNEL, desk.hear, look=desk.look)
-    background.keep("word from other processes", listener.listen)
-    background.every(LOCK_CHECK_SECONDS, "check of this process' lock", database.hold_boot_lock)
+    background = _background(database, journal, desk)
     return Core(
         paths=paths,
         config=config,
@@ -188,6 +183,16 @@ async def _compose(
         plugins=plugins,
         background=background,
     )
+
+
+def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk) -> Background:
+    listener = Listener(database.conninfo)
+    listener.on(CHANNEL, desk.hear, look=desk.look)
+    background = Background()
+    background.every(SWEEP_SECONDS, "sweep of interrupted turns", lambda: sweep_orphans(database, journal))
+    background.keep("word from other processes", listener.listen)
+    background.every(LOCK_CHECK_SECONDS, "check of this process' lock", database.hold_boot_lock)
+    return background
 
 
 def _register_policy(
