@@ -38,7 +38,18 @@ async def test_new_line_keys_H_052(key: str) -> None:
 async def test_enter_inside_a_burst_of_keys_is_a_new_line() -> None:
     async with (app := Writing(burst_seconds=3600.0)).run_test() as pilot:
         await pilot.press(*"rm x", "enter", "enter", *"ls", "enter")
-        assert app.composer.text == "rm x\n\nls\n" and not app.sent
+        # The last Enter waits: only what follows tells whether it was pasted.
+        assert app.composer.text == "rm x\n\nls" and not app.sent
+        await pilot.press("x")
+        assert app.composer.text == "rm x\n\nls\nx" and not app.sent
+
+
+async def test_enter_after_a_burst_sends_when_nothing_follows() -> None:
+    async with (app := Writing(burst_seconds=0.2)).run_test() as pilot:
+        await pilot.press(*"rm x", "enter")
+        while not app.sent:
+            await pilot.pause(0.05)
+        assert app.sent == ["rm x"]
 
 
 async def test_keys_that_come_one_by_one_are_no_burst() -> None:

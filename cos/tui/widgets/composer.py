@@ -9,7 +9,10 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual import events
+    from textual.timer import Timer
 
 NEW_LINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+j"})
 BURST_SECONDS = 0.02
@@ -22,17 +25,17 @@ class Burst:
     """Tells keys of a paste that the terminal did not mark as one: they follow each other faster than anybody types."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._last = 0.0
         self._fast_keys = 0
 
     def is_inside(self, at: float) -> bool:
         """Whether a key at this time (seconds) goes on with a burst."""
-        return self._fast_keys >= BURST_KEYS and at - self._last < self._seconds
+        return self._fast_keys >= BURST_KEYS and at - self._last < self.seconds
 
     def note(self, at: float, *, counts: bool) -> None:
         """A key came; `counts` when it is part of a text."""
-        self._fast_keys = self._fast_keys + 1 if counts and at - self._last < self._seconds else 0
+        self._fast_keys = self._fast_keys + 1 if counts and at - self._last < self.seconds else 0
         self._last = at
 
     def end(self) -> None:
@@ -40,7 +43,7 @@ class Burst:
 
     def never_again(self) -> None:
         """The terminal marks its pastes, so fast keys are keys."""
-        self._seconds = 0.0
+        self.seconds = 0.0
 
 
 class Composer(TextArea):
@@ -96,24 +99,39 @@ class Composer(TextArea):
         self._position = 0
         self._draft = ""
         self._burst = Burst(burst_seconds)
+        self._held_enter: Timer | None = None
 
     async def _on_key(self, event: events.Key) -> None:
         """What is not handled here goes on to the text area: Textual calls the handlers of every class in turn."""
         is_pasted = self._burst.is_inside(event.time)
-        if event.key == "enter" and not is_pasted:
-            self._burst.end()
+        self._burst.note(event.time, counts=event.is_printable or event.key == "enter")
+        if self._held_enter is not None:
+            self._release_enter(self.action_new_line)
+        if event.key == "enter":
             event.stop()
             event.prevent_default()
-            self.action_submit()
-            return
-        self._burst.note(event.time, counts=event.is_printable or event.key == "enter")
-        if event.key == "enter" or event.key in NEW_LINE_KEYS:
+            self._enter(is_pasted=is_pasted)
+        elif event.key in NEW_LINE_KEYS:
             event.stop()
             event.prevent_default()
             self.action_new_line()
         elif self._recalls(event.key):
             event.stop()
             event.prevent_default()
+
+    def _enter(self, *, is_pasted: bool) -> None:
+        """Send; but hold an Enter that came within a burst until it is clear that no text follows it."""
+        if is_pasted:
+            self._held_enter = self.set_timer(2 * self._burst.seconds, lambda: self._release_enter(self.action_submit))
+        else:
+            self._burst.end()
+            self.action_submit()
+
+    def _release_enter(self, action: Callable[[], None]) -> None:
+        if self._held_enter is not None:
+            self._held_enter.stop()
+            self._held_enter = None
+            action()
 
     async def _on_paste(self, event: events.Paste) -> None:
         self._burst.never_again()
