@@ -17,6 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.worker import Worker, WorkerState
 
 from cos.agent.errors import CosError
+from cos.tui.driver import TerminalDriver
 from cos.tui.screens.chat import ChatScreen
 from cos.tui.screens.help import Help
 from cos.tui.screens.main import Timing
@@ -68,7 +69,7 @@ class CosApp(App[None]):
     ]
 
     def __init__(self, opening: Opening) -> None:
-        super().__init__()
+        super().__init__(driver_class=TerminalDriver)
         self._opening = opening
         self._core: CorePort | None = None
         self._quit_pressed = 0.0

@@ -92,6 +92,15 @@ class Terminal:
         local: int = termios.tcgetattr(self._child.child_fd)[3]
         return local & wanted == wanted
 
+    def close_window(self, seconds: float = PATIENCE_SECONDS) -> None:
+        """Take the terminal away, as a window does that closes, and wait for the program's end."""
+        os.close(self._child.child_fd)
+        self._child.closed = True
+        deadline = time.monotonic() + seconds
+        while self._child.ptyproc.isalive():
+            assert time.monotonic() < deadline, "it did not end"
+            time.sleep(0.05)
+
     def close(self) -> None:
         if self._child.isalive():
             self.signal(signal.SIGKILL)

@@ -34,7 +34,7 @@ def cos(program: Program, api: ApiServer) -> Program:
 
 
 def _allow(chat: Terminal) -> None:
-    chat.until("1 waiting (F4)")
+    chat.until("1 waiting · F4")
     chat.press("f4")
     chat.until("y allow once")
     chat.type("y")

@@ -1,0 +1,41 @@
+"""The terminal, written to in a way that its end does not hold up the program's.
+
+When a window closes, the kernel sends SIGHUP and SIGCONT and every write fails from then on. Textual's writing thread
+would end with the first failure and its queue would fill up, and the app could never finish closing.
+"""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+from textual.drivers.linux_driver import LinuxDriver
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver; what can no longer be shown is dropped."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._file = _Outlet(self._file)  # type: ignore[assignment,arg-type]  # a file of text, and never None here
+
+
+class _Outlet:
+    """A file of text that takes everything, also when nobody is there to see it."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        try:
+            self._file.write(text)
+        except OSError:
+            return
+
+    def flush(self) -> None:
+        try:
+            self._file.flush()
+        except OSError:
+            return
+
+    def fileno(self) -> int:
+        return self._file.fileno()
