@@ -9,7 +9,7 @@ import pytest
 from tests.program.fix_program import Program
 from tests.program.terminal import Terminal, unrestored_modes
 
-READY = "F6 changes the profile"
+READY = "F6 another profile"
 
 
 def _is_restored(terminal: Terminal) -> bool:
@@ -36,14 +36,14 @@ def test_conversation_with_approval_denial_interrupt_quit_and_resume(program: Pr
     chat.say("hello there")
     chat.until("Welcome to cos", "to see thinking.", "○ idle")
     chat.say("run a command")
-    chat.until("1 waiting (F4)", "waiting terminal")
+    chat.until("1 waiting · F4", "waiting terminal")
     chat.press("f4")
     chat.until("y allow once")
     chat.type("y")
-    chat.until("✓ ok", "The command ran", "○ idle", gone="waiting (F4)")
+    chat.until("✓ ok", "The command ran", "○ idle", gone="waiting · F4")
 
     chat.say("run it again")
-    chat.until("1 waiting (F4)")
+    chat.until("1 waiting · F4")
     chat.press("f4")
     chat.until("y allow once")
     chat.type("n")
@@ -77,12 +77,12 @@ def test_interrupt_at_an_open_request_cancels_it_and_keeps_the_draft(program: Pr
     chat = program.chat("--profile", "demo")
     chat.until(READY)
     chat.say("run a command")
-    chat.until("1 waiting (F4)")
+    chat.until("1 waiting · F4")
     chat.type("half a thought")
     chat.until("half a thought")
     chat.press("ctrl+d")
     chat.press("esc", "esc")
-    chat.until("⊘ cancelled", "half a thought", gone="waiting (F4)")
+    chat.until("⊘ cancelled", "half a thought", gone="waiting · F4")
     assert program.rows("SELECT status FROM approvals") == [("cancelled",)]
     assert program.rows("SELECT status FROM tool_calls") == [("cancelled",)]
 
@@ -92,7 +92,7 @@ def test_signal_ends_the_app_and_restores_the_terminal(program: Program, number:
     chat = program.chat("--profile", "demo")
     chat.until(READY)
     chat.say("run a command")
-    chat.until("1 waiting (F4)")
+    chat.until("1 waiting · F4")
     chat.signal(number)
     chat.until_end()
     assert _is_restored(chat)
