@@ -53,9 +53,9 @@ class Terminal:
         self._child.send(text)
 
     def say(self, text: str) -> None:
-        """Write a message and send it; the words are on screen before Enter is pressed."""
+        """Write a message and send it. Enter comes only when the composer shows the words: together it is a paste."""
         self.type(text)
-        self.until(text)
+        self.until(f"││ {text}")
         self.press("enter")
 
     def until(self, *wanted: str, gone: str | None = None, seconds: float = PATIENCE_SECONDS) -> str:

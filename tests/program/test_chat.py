@@ -9,7 +9,7 @@ import pytest
 from tests.program.fix_program import Program
 from tests.program.terminal import Terminal, unrestored_modes
 
-READY = "F6 changes the profile"
+READY = "F6 another profile"
 
 
 def _is_restored(terminal: Terminal) -> bool:

@@ -16,13 +16,13 @@ from tests.api_server.server import KEY
 from tests.program.fix_program import Program
 from tests.program.terminal import Terminal
 
-READY = "F6 changes the profile"
+READY = "F6 another profile"
 ESCAPES = r"printf '\033[?1049h\033[?1003h\033[2J\033[31mred\033[0m\007\r over'"
 
 
 def _unfold_last_call(chat: Terminal) -> None:
     chat.press("f3")
-    chat.until("space Fold")
+    chat.until("Fold", gone="New line")
     chat.type("\x1b[A\x1b[A ")
     chat.until("▾ ✓ ok", "red")
 
@@ -132,6 +132,7 @@ def test_output_of_a_tool_never_controls_the_terminal(cos: Program, api: ApiServ
     _unfold_last_call(again)
     resumed = again.raw
     for written in (live, resumed[resumed.index(b"Done.") :]):
+        # The title that cos itself sets ends with BEL.
+        written = re.sub(rb"\x1b\][02];[^\x07\x1b]*\x07", b"", written.replace(b"owned\x07", b"<leak>\x1b[2J"))
         assert not re.search(rb"\x1b\[\?1049|\x1b\[\?1003|\x1b\[2J|\x07", written)
-        assert b"owned\x07" not in written
     assert "Sessions" in again.text
