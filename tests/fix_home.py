@@ -31,6 +31,10 @@ PROFILES = {
 }
 
 
+ASK_ABOUT_COMMANDS = '[[approvals.rules]]\ntool = "terminal"\ndecision = "ask"\n'
+"""Also the harmless ones."""
+
+
 def as_url(conninfo: str) -> str:
     """A connection string in the form that settings take."""
     return "postgresql:///?" + urlencode(conninfo_to_dict(conninfo), quote_via=quote)
@@ -48,12 +52,12 @@ class CoreHome:
         for name, text in PROFILES.items():
             self.write_profile(name, text)
 
-    def write_profile(self, name: str, text: str) -> None:
+    def write_profile(self, name: str, text: str, rules: str = ASK_ABOUT_COMMANDS) -> None:
         folder = self._profiles / name
         folder.mkdir(parents=True, exist_ok=True)
         workspace = self.folder / "workspaces" / name
         workspace.mkdir(parents=True, exist_ok=True)
-        (folder / "config.toml").write_text(text + f'workspace = "{workspace}"\n')
+        (folder / "config.toml").write_text(text + f'workspace = "{workspace}"\n' + rules)
 
     @property
     def _profiles(self) -> Path:

@@ -30,7 +30,8 @@ MODEL = "mock-1"
 WINDOW = 200_000
 
 _TOOL = "terminal"
-_COMMAND = "echo 'Hello from the demo'"
+# It writes: what only reads would run unasked.
+_COMMAND = "echo 'Hello from the demo' > hello.txt && cat hello.txt"
 _WANTS_TOOL = re.compile(r"\b(run|runs|tool|tools|list files|command|terminal|shell|approval|approve)\b", re.IGNORECASE)
 _WORDS = re.compile(r"\S+\s*|\s+")
 _SHOWN_CHARACTERS = 2_000
@@ -53,7 +54,7 @@ I am a scripted demo and cannot answer that; a real model would. To use one, cho
 """
 _THINKING = """The demo has no thoughts of its own. It shows where those of a model would appear. \
 The user can fold them away."""
-_PROPOSAL = "I propose a harmless command. cos asks you first, unless your profile already allows it.\n"
+_PROPOSAL = "I propose a command that writes a small file. cos asks you first, unless your profile already allows it.\n"
 _NO_TOOL = """This session has no tool named `terminal`, so the demo has nothing to run. \
 Add `terminal` to the profile's `tools` to see a tool call and its approval.
 """
