@@ -123,7 +123,6 @@ def test_output_of_a_tool_never_controls_the_terminal(cos: Program, api: ApiServ
     api.push(reply(tool("terminal", {"command": ESCAPES})), reply(text("Done.\x1b[?1003l\x1b]0;owned\x07")))
     chat.say("print it")
     before = len(chat.raw)
-    _allow(chat)
     chat.until("✓ ok", "Done.", "○ idle")
     _unfold_last_call(chat)
     live = chat.raw[before:]

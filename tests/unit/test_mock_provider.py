@@ -58,7 +58,8 @@ async def test_it_proposes_a_terminal_call_after_some_thinking(mock: MockProvide
         chunks = [chunk async for chunk in stream]
         got = stream.reply()
     assert any(isinstance(chunk, ThinkingChunk) for chunk in chunks)
-    assert [(call.name, call.args) for call in got.calls] == [("terminal", {"command": "echo 'Hello from the demo' > hello.txt && cat hello.txt"})]
+    command = "echo 'Hello from the demo' > hello.txt && cat hello.txt"
+    assert [(call.name, call.args) for call in got.calls] == [("terminal", {"command": command})]
     assert got.stop_reason == "tool_use"
 
 
