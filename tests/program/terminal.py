@@ -94,8 +94,8 @@ class Terminal:
 
     def close_window(self, seconds: float = PATIENCE_SECONDS) -> None:
         """Take the terminal away, as a window does that closes, and wait for the program's end."""
-        os.close(self._child.child_fd)
-        self._child.closed = True
+        self._child.ptyproc.fileobj.close()
+        self._child.ptyproc.closed = self._child.closed = True
         deadline = time.monotonic() + seconds
         while self._child.ptyproc.isalive():
             assert time.monotonic() < deadline, "it did not end"
