@@ -7,13 +7,13 @@ from uuid import UUID
 
 from cos.agent.errors import CosError
 from cos.agent.events import TurnCompleted
-from cos.agent.records import ApprovalAnswer
-from cos.core.inbound import Accepted, Inbound
 from cos.core.live import QueueChanged, Resync, SessionCreated, SessionUpdated, session_of
+from cos.tui.answering import Answering
 from cos.tui.conversations import Conversations
-from cos.tui.headline import approval_card, status_of, title_of
+from cos.tui.headline import status_of, title_of
 from cos.tui.history import entries_of
 from cos.tui.places import Place, Places
+from cos.tui.sending import Sending
 from cos.tui.tally import Tally
 from cos.tui.welcome import welcome
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from cos.tui.core_port import CorePort
     from cos.tui.screens.chat import ChatScreen
 
-ANSWERED_BY = "tui"
 MOST_SESSIONS = 500
 
 
@@ -40,6 +39,15 @@ class SessionControl:
         self._stopping: set[UUID] = set()
         self._trouble = ""
         self._shown_running = False
+        self.answering = Answering(core.desk, screen)
+        self.sending = Sending(
+            core.dispatcher,
+            screen,
+            self._conversations,
+            self._places,
+            load=self._load,
+            refresh=self._refresh_sessions,
+        )
 
     @property
     def current(self) -> UUID | None:
@@ -63,7 +71,7 @@ class SessionControl:
             CosError: the database does not answer, or there is no such session.
         """
         await self._refresh_sessions()
-        await self._refresh_approvals()
+        await self.answering.refresh()
         if session_id is not None:
             await self.open(session_id)
         else:
@@ -105,60 +113,11 @@ class SessionControl:
         page = await self._core.sessions.transcript(conversation.session_id, before=conversation.oldest_ordinal)
         conversation.load_older(entries_of(page), page.messages[0].ordinal if page.has_older else None)
 
-    async def send(self, text: str, place: Place) -> None:
-        """Hand a message to the Dispatcher; when it is not accepted, give it back and say why.
-
-        Raises:
-            CosError: it was accepted, but what became of it cannot be read.
-        """
-        async with place.sending:
-            inbound = Inbound(text=text, profile_id=place.profile_id, source="cli", session_id=place.session_id)
-            try:
-                accepted = await self._core.dispatcher.dispatch(inbound)
-            except CosError as error:
-                self._give_back(text, place)
-                self._screen.notify(str(error), title="Not sent", severity="error", markup=False)
-            else:
-                await self._accepted(accepted, place)
-
-    def _give_back(self, text: str, place: Place) -> None:
-        if place is self.place:
-            self._screen.composer.put_back(text)
-        else:
-            place.draft = place.draft or text
-
-    async def _accepted(self, accepted: Accepted, place: Place) -> None:
-        if accepted.session_id is None:
-            self._screen.notify("A plugin dropped the message.", severity="warning", markup=False)
-            return
-        conversation = self._conversations.of(accepted.session_id)
-        if place.session_id is None:
-            self._places.born(place, accepted.session_id)
-            await self._load(accepted.session_id)
-            if place is self.place:
-                conversation.show_in(self._screen.conversation)
-        if accepted.handled:
-            conversation.notice("info", accepted.reply or "A plugin took the message.")
-        await self._refresh_sessions()
-
     def interrupt(self) -> None:
         """Stop the open session's turn, and no other."""
         if self.current is not None and self._core.dispatcher.cancel(self.current):
             self._stopping.add(self.current)
             self._draw()
-
-    async def decide(self, approval_id: UUID, decision: str) -> None:
-        """Answer a request; say so when somebody else was first."""
-        answer = ApprovalAnswer(decision="allowed" if decision == "allowed" else "denied", answered_by=ANSWERED_BY)
-        try:
-            counted = await self._core.desk.answer(approval_id, answer)
-        except LookupError as error:
-            self._screen.notify(f"{error}; it was deleted", severity="warning", markup=False)
-        else:
-            if counted != answer:
-                who = f" by {counted.answered_by}" if counted.answered_by else ""
-                self._screen.notify(f"Already answered: {counted.decision}{who}.", severity="warning", markup=False)
-        await self._refresh_approvals()
 
     async def take(self, live: Live) -> None:
         """Show one event of the live feed. A database that does not answer is said in the status line."""
@@ -175,7 +134,7 @@ class SessionControl:
             if event.type in _CHANGES_LIST:
                 await self._refresh_sessions()
             if event.type in _CHANGES_APPROVALS:
-                await self._refresh_approvals()
+                await self.answering.refresh()
             if event.type in _CHANGES_STATUS and session_of(event) == self.current:
                 self._draw()
             self._trouble = ""
@@ -186,7 +145,7 @@ class SessionControl:
     def tick(self) -> None:
         """Once a second: what counts time."""
         self._screen.sessions.tick()
-        self._screen.approvals.tick()
+        self._screen.approvals.draw()
         if self.current is not None:
             self._conversations.tick(self.current)
 
@@ -221,7 +180,7 @@ class SessionControl:
         """Events were missed: read again what is on screen, whatever place that is."""
         self._conversations.forget()
         await self._refresh_sessions()
-        await self._refresh_approvals()
+        await self.answering.refresh()
         if self.current is not None:
             await self._load(self.current)
             self._conversations.of(self.current).show_in(self._screen.conversation)
@@ -233,9 +192,6 @@ class SessionControl:
         self._screen.sessions.show(rows)
         await self._refresh_queue()
         self._draw()
-
-    async def _refresh_approvals(self) -> None:
-        self._screen.show_requests([approval_card(pending) for pending in await self._core.desk.pending()])
 
     async def _refresh_queue(self) -> None:
         row = self._rows.get(self.current) if self.current else None

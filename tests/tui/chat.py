@@ -86,7 +86,7 @@ class Chat:
         """Go to the approvals and press a key once the card takes it."""
         if not self.main.approvals.has_focus:
             await self.pilot.press("f4")
-        await self.until(lambda: self.main.approvals.is_armed, "the card is armed")
+        await self.until(lambda: self.main.approvals.arming.is_armed, "the card is armed")
         await self.pilot.press(key)
 
     def text(self) -> str:

@@ -42,7 +42,7 @@ async def _draw() -> str:
         await _say(app, pilot, "hello", lambda: "idle" in _states(app))
         await _say(app, pilot, "run a command, please", lambda: app.main.approvals.count == 1)
         await pilot.press("f4")
-        await _until(pilot, lambda: app.main.approvals.is_armed)
+        await _until(pilot, lambda: app.main.approvals.arming.is_armed)
         picture = app.export_screenshot(title="cos chat")
         await pilot.press("n", "ctrl+q")
     return picture

@@ -12,7 +12,7 @@ from cos.tui.widgets.approvals_pane import ApprovalsPane
 from tests.fix_home import CoreHome
 from tests.tui.chat import SLOW_ARM, Chat, chat_in
 
-LONG = "\n".join(f"echo line {number}" for number in range(200))
+LONG = "\n".join(f"echo line {number}" for number in range(200)) + "\ntouch last"
 
 
 def commands(*texts: str) -> tuple[tuple[str, str, dict[str, str]], ...]:
@@ -33,7 +33,7 @@ def selected(chat: Chat) -> str:
 
 async def test_typing_into_the_composer_decides_nothing(core_home: CoreHome) -> None:
     """200 random printable keys and Enters with two requests on screen."""
-    core_home.script(called(*commands("true", "echo two")), *[said("x")] * 99)
+    core_home.script(called(*commands("touch one", "touch two")), *[said("x")] * 99)
     rng = random.Random(7)
     keys = [rng.choice([*string.ascii_letters, *string.digits, "space", "enter", "y", "n"]) for _ in range(200)]
     async with chat_in(core_home) as chat:
@@ -48,7 +48,7 @@ async def test_typing_into_the_composer_decides_nothing(core_home: CoreHome) -> 
 
 
 async def test_a_request_leaves_focus_and_text_in_the_composer(core_home: CoreHome) -> None:
-    core_home.script(called(*commands("true")), said("done"))
+    core_home.script(called(*commands("touch one")), said("done"))
     async with chat_in(core_home) as chat:
         await chat.say("go")
         await chat.pilot.press(*"half a sentence")
@@ -59,67 +59,69 @@ async def test_a_request_leaves_focus_and_text_in_the_composer(core_home: CoreHo
 
 
 async def test_y_allows_once_and_n_denies(core_home: CoreHome) -> None:
-    core_home.script(called(*commands("echo allowed")), called(("c2", "terminal", {"command": "echo no"})), said("end"))
+    core_home.script(
+        called(*commands("touch allowed")), called(("c2", "terminal", {"command": "touch no"})), said("end")
+    )
     async with chat_in(core_home) as chat:
         await chat.say("go")
         await chat.requests(1)
         await chat.answer("y")
-        await chat.until(lambda: chat.main.approvals.count == 1 and selected(chat) == "echo no")
+        await chat.until(lambda: chat.main.approvals.count == 1 and selected(chat) == "touch no")
         await chat.answer("n")
         await chat.rests()
         assert [call.state for call in chat.calls()] == ["ok", "denied"]
-        assert await decisions(chat) == {"echo allowed": ("allowed", "tui"), "echo no": ("denied", "tui")}
+        assert await decisions(chat) == {"touch allowed": ("allowed", "tui"), "touch no": ("denied", "tui")}
 
 
 async def test_nothing_is_decided_before_the_card_is_armed(core_home: CoreHome) -> None:
-    core_home.script(called(*commands("true")))
+    core_home.script(called(*commands("touch one")))
     async with chat_in(core_home, timing=SLOW_ARM) as chat:
         await chat.say("go")
         await chat.requests(1)
         await chat.pilot.press("f4", "y", "n", "y")
         assert chat.main.approvals.has_focus
-        assert await decisions(chat) == {"true": ("pending", None)}
+        assert await decisions(chat) == {"touch one": ("pending", None)}
 
 
 async def test_enter_and_other_keys_decide_nothing_in_the_pane(core_home: CoreHome) -> None:
-    core_home.script(called(*commands("true")))
+    core_home.script(called(*commands("touch one")))
     async with chat_in(core_home) as chat:
         await chat.say("go")
         await chat.requests(1)
         for key in ("enter", "space", "a", "p", "1", "Y", "ctrl+j"):
             await chat.answer(key)
-        assert await decisions(chat) == {"true": ("pending", None)}
+        assert await decisions(chat) == {"touch one": ("pending", None)}
 
 
 async def test_the_card_is_armed_again_after_keys_resize_focus_and_another_card(core_home: CoreHome) -> None:
-    core_home.script(called(*commands("true", "echo two")))
+    core_home.script(called(*commands("touch one", "touch two")))
     async with chat_in(core_home) as chat:
         await chat.say("go")
         await chat.requests(2)
         await chat.pilot.press("f4")
         pane = chat.main.approvals
-        await chat.until(lambda: pane.is_armed)
-        pane._arm_seconds = 3600.0
+        await chat.until(lambda: pane.arming.is_armed)
+        pane.arming.seconds = 3600.0
         await chat.pilot.press("x")
-        assert not pane.is_armed
-        pane.is_armed = True
+        assert not pane.arming.is_armed
+        pane.arming.is_armed = True
         await chat.pilot.press("right")
-        assert not pane.is_armed
-        pane.is_armed = True
+        assert not pane.arming.is_armed
+        pane.arming.is_armed = True
         await chat.pilot.resize_terminal(110, 35)
-        assert not pane.is_armed
-        pane.is_armed = True
+        assert not pane.arming.is_armed
+        pane.arming.is_armed = True
         chat.app.app_focus = False
         await chat.pilot.pause()
-        assert not pane.is_armed
+        assert not pane.arming.is_armed
         chat.app.app_focus = True
         await chat.pilot.pause()
-        assert not pane.is_armed
+        assert not pane.arming.is_armed
 
 
 async def test_new_requests_never_move_the_selection_and_the_drawn_one_is_decided_H_017(core_home: CoreHome) -> None:
-    core_home.script(called(*commands("true", "echo two", "echo three")), said("x"))
-    core_home.script(called(("w1", "terminal", {"command": "echo work"})), said("x"), profile="work")
+    core_home.script(called(*commands("touch one", "touch two", "touch three")), said("x"))
+    core_home.script(called(("w1", "terminal", {"command": "touch work"})), said("x"), profile="work")
     async with chat_in(core_home) as chat:
         await chat.say("go")
         await chat.requests(3)
@@ -138,7 +140,7 @@ async def test_new_requests_never_move_the_selection_and_the_drawn_one_is_decide
 
 
 async def test_answering_one_of_several_leaves_the_others_pending_H_018(core_home: CoreHome) -> None:
-    core_home.script(called(*commands("echo a", "echo b", "echo c")), said("x"))
+    core_home.script(called(*commands("touch a", "touch b", "touch c")), said("x"))
     async with chat_in(core_home) as chat:
         await chat.say("go")
         await chat.requests(3)
@@ -181,7 +183,7 @@ async def test_the_end_counts_as_seen_on_the_full_screen(core_home: CoreHome) ->
         await chat.pilot.press("v")
         await chat.until(lambda: len(chat.app.screen_stack) == 2)
         await chat.pilot.press("end")
-        await chat.until(lambda: "echo line 199" in chat.screen_text())
+        await chat.until(lambda: "touch last" in chat.screen_text())
         await chat.pilot.press("escape")
         await chat.until(lambda: len(chat.app.screen_stack) == 1)
         await chat.answer("y")
@@ -189,7 +191,7 @@ async def test_the_end_counts_as_seen_on_the_full_screen(core_home: CoreHome) ->
 
 
 async def test_a_short_card_does_not_make_the_long_one_after_it_count_as_seen(core_home: CoreHome) -> None:
-    core_home.script(called(*commands("true", LONG)), said("x"))
+    core_home.script(called(*commands("touch one", LONG)), said("x"))
     async with chat_in(core_home) as chat:
         await chat.say("go")
         await chat.requests(2)
@@ -203,27 +205,27 @@ async def test_a_short_card_does_not_make_the_long_one_after_it_count_as_seen(co
 
 
 async def test_the_user_is_told_when_somebody_else_was_first_H_021(core_home: CoreHome) -> None:
-    core_home.script(called(*commands("true")), said("x"))
+    core_home.script(called(*commands("touch one")), said("x"))
     async with chat_in(core_home) as chat:
         await chat.say("go")
         await chat.requests(1)
         card = chat.main.approvals.selected
         assert card is not None
         await chat.core.desk.answer(card.id, ApprovalAnswer(decision="denied", answered_by="web"))
-        await chat.control.decide(card.id, "allowed")
+        await chat.control.answering.decide(card.id, "allowed")
         assert "Already answered: denied by web." in chat.notices()
         await chat.requests(0)
-        assert await decisions(chat) == {"true": ("denied", "web")}
+        assert await decisions(chat) == {"touch one": ("denied", "web")}
 
 
 async def test_a_request_that_is_gone_is_said_to_be(core_home: CoreHome) -> None:
     async with chat_in(core_home) as chat:
-        await chat.control.decide(new_id(), "allowed")
+        await chat.control.answering.decide(new_id(), "allowed")
         assert "there is no approval" in chat.notices()
 
 
 async def test_a_request_ends_with_its_turn_and_the_focus_returns(core_home: CoreHome) -> None:
-    core_home.script(called(*commands("true")))
+    core_home.script(called(*commands("touch one")))
     async with chat_in(core_home) as chat:
         await chat.say("go")
         await chat.requests(1)
@@ -231,27 +233,27 @@ async def test_a_request_ends_with_its_turn_and_the_focus_returns(core_home: Cor
         chat.control.interrupt()
         await chat.requests(0)
         await chat.until(lambda: chat.main.composer.has_focus)
-        assert (await decisions(chat))["true"][0] == "cancelled"
+        assert (await decisions(chat))["touch one"][0] == "cancelled"
 
 
 async def test_too_small_a_terminal_takes_no_decision_and_keeps_the_draft_H_051(core_home: CoreHome) -> None:
-    core_home.script(called(*commands("true")), said("x"))
+    core_home.script(called(*commands("touch one")), said("x"))
     async with chat_in(core_home, size=(80, 24)) as chat:
         await chat.say("go")
         await chat.pilot.press(*"draft")
         await chat.requests(1)
         await chat.pilot.press("f4")
-        await chat.until(lambda: chat.main.approvals.is_armed)
+        await chat.until(lambda: chat.main.approvals.arming.is_armed)
         for size in ((39, 9), (10, 3), (1, 1), (500, 10), (20, 5)):
             await chat.pilot.resize_terminal(*size)
             await chat.pilot.pause()
             if size != (500, 10):
                 chat.main.approvals.action_decide("allowed")
                 await chat.pilot.press("f4")
-                assert chat.main.composer.has_focus and not chat.main.approvals.is_armed
+                assert chat.main.composer.has_focus and not chat.main.approvals.arming.is_armed
         await chat.pilot.resize_terminal(39, 9)
         await chat.until(lambda: "too small" in " ".join(chat.screen_text().split()))
-        assert await decisions(chat) == {"true": ("pending", None)}
+        assert await decisions(chat) == {"touch one": ("pending", None)}
         await chat.pilot.resize_terminal(80, 24)
         assert chat.main.composer.text == "draft"
         await chat.answer("y")
@@ -261,7 +263,7 @@ async def test_too_small_a_terminal_takes_no_decision_and_keeps_the_draft_H_051(
 async def test_the_bell_rings_only_for_a_new_request_while_the_window_is_in_the_background(
     core_home: CoreHome,
 ) -> None:
-    core_home.script(called(*commands("true")), called(("c9", "terminal", {"command": "echo 9"})), said("x"))
+    core_home.script(called(*commands("touch one")), called(("c9", "terminal", {"command": "touch 9"})), said("x"))
     async with chat_in(core_home) as chat:
         bells: list[str] = []
         setattr(chat.app, "bell", lambda: bells.append("ding"))  # noqa: B010 - the driver of a test has no bell
@@ -269,14 +271,14 @@ async def test_the_bell_rings_only_for_a_new_request_while_the_window_is_in_the_
         await chat.requests(1)
         assert not bells and chat.app.title == "(1) cos"
         await chat.pilot.press("f4")
-        await chat.until(lambda: chat.main.approvals.is_armed)
+        await chat.until(lambda: chat.main.approvals.arming.is_armed)
         chat.app.app_focus = False
         card = chat.main.approvals.selected
         assert card is not None
-        await chat.control.decide(card.id, "allowed")
-        await chat.until(lambda: chat.main.approvals.count == 1 and selected(chat) == "echo 9")
+        await chat.control.answering.decide(card.id, "allowed")
+        await chat.until(lambda: chat.main.approvals.count == 1 and selected(chat) == "touch 9")
         assert bells == ["ding"]
-        assert not chat.main.approvals.is_armed
+        assert not chat.main.approvals.arming.is_armed
 
 
 async def test_control_characters_and_markup_of_a_request_are_shown_as_text_H_043(core_home: CoreHome) -> None:
@@ -286,7 +288,7 @@ async def test_control_characters_and_markup_of_a_request_are_shown_as_text_H_04
         await chat.say("[bold]title[/] [/nonsense]")
         await chat.requests(1)
         await chat.pilot.press("f4")
-        await chat.until(lambda: chat.main.approvals.is_armed)
+        await chat.until(lambda: chat.main.approvals.arming.is_armed)
         shown = chat.screen_text()
         assert "[bold]x[/]" in shown and "␛]52;c;aGk=␇" in shown and "⟨U+202E⟩" in shown
         assert "[bold]title[/] [/nonsense]" in shown
@@ -297,4 +299,4 @@ async def test_control_characters_and_markup_of_a_request_are_shown_as_text_H_04
 
 
 def test_400_milliseconds_arm_a_card_unless_a_test_says_otherwise() -> None:
-    assert ApprovalsPane()._arm_seconds == 0.4
+    assert ApprovalsPane().arming.seconds == 0.4

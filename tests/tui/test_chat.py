@@ -49,7 +49,7 @@ async def test_what_is_typed_before_the_core_is_there_is_sent_once_it_is(core_ho
 
 
 async def test_a_second_message_waits_in_the_queue_and_then_runs(core_home: CoreHome) -> None:
-    core_home.script(called(("c1", "terminal", {"command": "true"})), said("first answer"), said("second answer"))
+    core_home.script(called(("c1", "terminal", {"command": "touch one"})), said("first answer"), said("second answer"))
     async with chat_in(core_home) as chat:
         await chat.say("one")
         await chat.requests(1)
@@ -116,7 +116,7 @@ async def test_ctrl_c_copies_a_selection(core_home: CoreHome) -> None:
 
 
 async def test_ctrl_d_quits_only_when_nothing_waits_and_nothing_runs_H_049(core_home: CoreHome) -> None:
-    core_home.script(called(("c1", "terminal", {"command": "true"})), HANG)
+    core_home.script(called(("c1", "terminal", {"command": "touch one"})), HANG)
     async with chat_in(core_home) as chat:
         await chat.say("one")
         await chat.requests(1)

@@ -60,7 +60,7 @@ def thought(thinking: str, reply: ModelReply) -> Script:
 
 def turn(kind: str, number: int) -> tuple[list[Script], str]:
     """The model's scripts for a turn of a kind, and the key that answers its request, if it has one."""
-    command = {"command": f"echo {number}\necho more"}
+    command = {"command": f"touch {number}\necho more"}
     kinds: dict[str, tuple[list[Script], str]] = {
         "said": ([said(f"answer **{number}**")], ""),
         "thought": ([thought(f"let me see {number}", said("thought through"))], ""),
@@ -233,7 +233,7 @@ async def test_two_hundred_sessions_are_listed_and_a_new_row_moves_no_highlight(
 
 
 async def test_rows_say_how_their_session_is(core_home: CoreHome) -> None:
-    core_home.script(called(("c1", "terminal", {"command": "true"})), [StreamStarted(MODEL), "hang"])
+    core_home.script(called(("c1", "terminal", {"command": "touch one"})), [StreamStarted(MODEL), "hang"])
     async with chat_in(core_home, size=(200, 60)) as chat:
         await chat.say("one")
         await chat.requests(1)
@@ -246,7 +246,7 @@ async def test_rows_say_how_their_session_is(core_home: CoreHome) -> None:
 
 
 async def test_queued_messages_become_prompts_in_their_place(core_home: CoreHome) -> None:
-    core_home.script(called(("c1", "terminal", {"command": "true"})), said("a1"), said("a2"))
+    core_home.script(called(("c1", "terminal", {"command": "touch one"})), said("a1"), said("a2"))
     async with chat_in(core_home) as chat:
         await chat.say("one")
         await chat.requests(1)

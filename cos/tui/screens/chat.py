@@ -58,7 +58,7 @@ class ChatScreen(MainScreen):
 
     @work(group="send", exit_on_error=False)
     async def _send(self, control: SessionControl, text: str, place: Place) -> None:
-        await control.send(text, place)
+        await control.sending.send(text, place)
 
     @on(SessionsPane.Chosen)
     @work(group="open", exclusive=True, exit_on_error=False)
@@ -77,7 +77,7 @@ class ChatScreen(MainScreen):
     @work(group="decide", exit_on_error=False)
     async def _decided(self, event: ApprovalsPane.Decided) -> None:
         if self.control is not None:
-            await self.control.decide(event.approval_id, event.decision)
+            await self.control.answering.decide(event.approval_id, event.decision)
 
     @on(ApprovalsPane.ViewWanted)
     @work(group="view", exclusive=True, exit_on_error=False)

@@ -9,11 +9,12 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Footer, Static
 
+from cos.tui.screens.sizing import SMALLEST, SizedScreen, is_too_small
 from cos.tui.transcript.view import Transcript
-from cos.tui.widgets.approvals_pane import ARM_SECONDS, ApprovalsPane
+from cos.tui.widgets.approvals_pane import ApprovalsPane
+from cos.tui.widgets.arming import ARM_SECONDS
 from cos.tui.widgets.composer import BURST_SECONDS, Composer
 from cos.tui.widgets.queue_strip import QueueStrip
 from cos.tui.widgets.sessions_pane import SessionsPane
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-NARROW_COLUMNS = 100
-COMFORTABLE_COLUMNS = 120
-WIDE_COLUMNS = 150
-SMALLEST = (40, 10)
 SIDES = {"sessions": "left", "approvals": "right"}
 """Pane -> the column that holds it."""
 
@@ -40,7 +37,7 @@ class Timing:
     burst_seconds: float = BURST_SECONDS
 
 
-class MainScreen(Screen[None]):
+class MainScreen(SizedScreen):
     """Arranges the panes; what they show comes from the app."""
 
     AUTO_FOCUS = "Composer"
@@ -128,26 +125,13 @@ class MainScreen(Screen[None]):
         self.query_one("#title", Static).update(line)
 
     def on_resize(self, event: events.Resize) -> None:
-        width, height = event.size
-        self.set_class(width < NARROW_COLUMNS, "-narrow")
-        self.set_class(NARROW_COLUMNS <= width < COMFORTABLE_COLUMNS, "-tight")
-        self.set_class(width >= WIDE_COLUMNS, "-wide")
-        is_too_small = width < SMALLEST[0] or height < SMALLEST[1]
-        self.set_class(is_too_small, "-too-small")
-        if is_too_small:
+        if is_too_small(event.size):
             self.close_panes()
-        else:
-            self.call_after_refresh(self._focus_something)
         self.approvals.disarm()
 
     def on_screen_resume(self) -> None:
         """What lay above is gone: the card has just come into view."""
         self.approvals.disarm()
-
-    def _focus_something(self) -> None:
-        """A pane that is not displayed loses the focus, and what is typed then goes nowhere."""
-        if self.focused is None:
-            self.composer.focus()
 
     def on_approvals_pane_emptied(self) -> None:
         """Nothing is left to answer: what is typed next belongs into the composer."""

@@ -11,24 +11,22 @@ from uuid import UUID
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.message import Message
-from textual.reactive import reactive
 from textual.widgets import Static
 
 from cos.tui.widgets.approval_card import Card, detail_text, head_text
+from cos.tui.widgets.arming import ARM_SECONDS, Arming
+from cos.tui.widgets.reading import ReadToEnd
+from cos.tui.widgets.requests import Requests
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual import events
     from textual.app import ComposeResult
-    from textual.timer import Timer
-
-ARM_SECONDS = 0.4
 
 
-class ApprovalsPane(VerticalScroll, can_focus=True):
+class ApprovalsPane(ReadToEnd, can_focus=True):
     """The pending requests, oldest first, and the selected one in full."""
 
     DEFAULT_CSS = """
@@ -69,8 +67,6 @@ class ApprovalsPane(VerticalScroll, can_focus=True):
     | left, right | The request before or after. |
     """
 
-    is_armed: reactive[bool] = reactive(False)
-
     class Decided(Message):
         """The user decided on the request that the card shows."""
 
@@ -102,90 +98,70 @@ class ApprovalsPane(VerticalScroll, can_focus=True):
     def __init__(self, *, id: str | None = None, arm_seconds: float = ARM_SECONDS) -> None:
         super().__init__(id=id)
         self.border_title = "Approvals"
-        self._arm_seconds = arm_seconds
-        self._cards: dict[UUID, Card] = {}
-        self._selected: UUID | None = None
-        self._laid_out: Card | None = None
-        """The card whose text the screen has: only then does the end of the scroll say what was in view."""
-        self._seen: set[UUID] = set()
-        """Requests whose end was in view."""
-        self._arming: Timer | None = None
+        self.arming = Arming(self, arm_seconds, may_arm=self._may_arm, changed=self._draw_keys)
+        self._requests = Requests()
 
     def compose(self) -> ComposeResult:
         yield Static(id="approval-head", markup=False)
         yield Static(id="approval-detail", markup=False)
 
     def on_mount(self) -> None:
-        self.watch(self.app, "app_focus", self.disarm, init=False)
-        self._draw()
+        self.arming.watch_window()
+        self.draw()
+        self._draw_text()
 
     @property
     def count(self) -> int:
-        return len(self._cards)
+        return len(self._requests)
 
     @property
     def selected(self) -> Card | None:
-        return self._cards.get(self._selected) if self._selected else None
+        return self._requests.selected
 
     def show(self, cards: Sequence[Card]) -> None:
         """Set the requests. What is selected stays selected; new ones never move the selection."""
         before = self.selected
-        self._seen = {card.id for card in cards if card.id in self._seen and self._cards.get(card.id) == card}
-        self._cards = {card.id: card for card in cards}
-        if self._selected not in self._cards:
-            self._selected = cards[0].id if cards else None
+        self._requests.show(cards)
         self.set_class(bool(cards), "-waiting")
         if before is not None and not cards:
             self.post_message(self.Emptied())
         if self.selected != before:
-            self._begin_card()
-        self._draw()
-
-    def tick(self) -> None:
-        """Bring the ages up to date."""
-        if self._cards:
-            self._draw()
+            self._draw_text()
+        self.draw()
 
     def mark_seen(self, card: Card) -> None:
         """The whole text of this request was shown elsewhere."""
-        if self._cards.get(card.id) == card:
-            self._seen.add(card.id)
+        self._requests.note_seen(card)
         self.disarm()
+
+    def end_seen(self) -> None:
+        card = self.selected
+        if card is not None and not self._requests.was_seen(card):
+            self._requests.note_seen(card)
+            self._draw_keys()
 
     def disarm(self) -> None:
         """Take no decision until the card has been on screen, unchanged and with a quiet keyboard, for a moment."""
-        self.is_armed = False
-        if self._arming is not None:
-            self._arming.stop()
-        self._arming = self.set_timer(self._arm_seconds, self._arm) if self.is_running else None
+        self.arming.disarm()
 
-    def _arm(self) -> None:
-        self.is_armed = self.selected is not None and self.has_focus and self.app.app_focus and self.is_on_screen
-
-    def watch_is_armed(self) -> None:
-        self._draw()
+    def _may_arm(self) -> bool:
+        return self.selected is not None and self.has_focus and self.is_on_screen
 
     def on_focus(self) -> None:
         self.disarm()
 
     def on_resize(self) -> None:
-        self._begin_card(scroll=False)
-        self._draw()
-
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        super().watch_scroll_y(old_value, new_value)
-        self._note_seen()
+        """The scroll under it lays the text out again: Textual calls the handlers of every class in turn."""
+        self.disarm()
 
     def on_key(self, event: events.Key) -> None:
         if event.key not in {"y", "n", "v"}:
             self.disarm()
 
     def action_move(self, step: int) -> None:
-        order = list(self._cards)
-        if self._selected in self._cards:
-            self._selected = order[(order.index(self._selected) + step) % len(order)]
-            self._begin_card()
-            self._draw()
+        self._requests.move(step)
+        self._draw_text()
+        self.draw()
 
     def action_view(self) -> None:
         if self.selected is not None:
@@ -195,56 +171,42 @@ class ApprovalsPane(VerticalScroll, can_focus=True):
         card = self.selected
         if card is None:
             return
-        if not self.is_armed or not self.is_on_screen:
+        if not self.arming.is_armed or not self.is_on_screen:
             self.disarm()
-        elif decision == "allowed" and card.id not in self._seen:
+        elif decision == "allowed" and not self._requests.was_seen(card):
             self.notify("Read it to its end first: PgDn, or v for the full screen.", severity="warning", markup=False)
         else:
-            self.is_armed = False
+            self.arming.is_armed = False
             self.post_message(self.Decided(self, card.id, decision))
 
-    def _begin_card(self, *, scroll: bool = True) -> None:
-        """Another text, or another width, is to be laid out."""
-        self._laid_out = None
-        if scroll:
-            self.scroll_home(animate=False)
-        self.disarm()
-
-    def _note_laid_out(self, card: Card | None) -> None:
-        if card is not None and card == self.selected:
-            self._laid_out = card
-            self._note_seen()
-
-    def _note_seen(self) -> None:
-        card = self.selected
-        is_shown = card is not None and card == self._laid_out and self.is_on_screen and self.size.height > 3
-        if card is not None and is_shown and self.is_vertical_scroll_end and card.id not in self._seen:
-            self._seen.add(card.id)
-            self._draw_keys()
-
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Bring up to date what changes with time and with the other requests."""
         if not self.is_mounted:
             return
         card = self.selected
         self.border_title = f"Approvals ({self.count})" if self.count else "Approvals"
-        head, detail = self.query_one("#approval-head", Static), self.query_one("#approval-detail", Static)
+        head = self.query_one("#approval-head", Static)
         if card is None:
             head.update(Text("Nothing waits for you.", style="dim"))
         else:
-            head.update(head_text(card, list(self._cards).index(card.id) + 1, self.count))
-        if card != self._laid_out or card is None:
-            detail.update(detail_text(card) if card else "")
-            self.call_after_refresh(self._note_laid_out, card)
+            head.update(head_text(card, self._requests.position, self.count))
         self._draw_keys()
 
-    def _draw_keys(self) -> None:
-        self.border_subtitle = self._keys()
+    def _draw_text(self) -> None:
+        """Another request is selected."""
+        self.disarm()
+        if self.is_mounted:
+            card = self.selected
+            self.query_one("#approval-detail", Static).update(detail_text(card) if card else "")
+            self.begin()
 
-    def _keys(self) -> str:
-        if self.selected is None:
-            return ""
-        if not self.has_focus:
-            return "F4 to answer"
-        if self.selected.id not in self._seen:
-            return "n deny · PgDn, v: read on"
-        return "y allow once · n deny · v view" if self.is_armed else "one moment …"
+    def _draw_keys(self) -> None:
+        card = self.selected
+        if card is None:
+            self.border_subtitle = ""
+        elif not self.has_focus:
+            self.border_subtitle = "F4 to answer"
+        elif not self._requests.was_seen(card):
+            self.border_subtitle = "n deny · PgDn, v: read on"
+        else:
+            self.border_subtitle = "y allow once · n deny · v view" if self.arming.is_armed else "one moment …"
