@@ -152,8 +152,12 @@ class CallRunner:
         faults = schema_errors(tool.schema, call.call.args)
         if faults:
             _refuse(call, ToolCallStatus.ERROR, faults)
+            return
+        description = _describe(state, call, tool)
+        if description.refusal:
+            _refuse(call, ToolCallStatus.ERROR, f"Not run: {description.refusal}")
         elif verdict.reasons:
-            await self._ask(state, call, _describe(state, call, tool), verdict.reasons)
+            await self._ask(state, call, description, verdict.reasons)
 
     async def _ask(
         self, state: TurnState, call: CallState, description: CallDescription, reasons: tuple[str, ...]

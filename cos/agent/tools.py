@@ -56,6 +56,8 @@ class CallDescription:
     """Unified diff, for edits."""
     cwd: str | None = None
     """The folder it would run in."""
+    refusal: str | None = None
+    """Why the call cannot succeed, when that is plain before it runs: the model is told, and nobody is asked."""
 
 
 class ToolContext(Protocol):

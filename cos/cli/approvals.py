@@ -138,7 +138,7 @@ def _granted(grants: Sequence[Grant], *, as_json: bool) -> str:
 
 
 def _grant_line(grant: Grant) -> str:
-    used = f"used {grant.uses} times" if grant.uses else "not used yet"
+    used = f"used {grant.uses} time{'' if grant.uses == 1 else 's'}" if grant.uses else "not used yet"
     session = grant.session_title or grant.root_session_id
     words = f"{str(grant.id)[-SHORT_ID:]}  {rule_words(grant.rule)}  ({used}; session {session}, by {grant.granted_by})"
     return visible(words).replace("\n", " ")
@@ -154,12 +154,13 @@ def _listed(pending: list[PendingApproval], *, as_json: bool) -> str:
 
 def _card(item: PendingApproval) -> str:
     """The exact and whole text of what would run, and whose it is."""
-    head = f"{str(item.id)[-SHORT_ID:]}  {item.tool}  {item.risk}: {item.reason}"
+    head = f"{str(item.id)[-SHORT_ID:]}  {item.tool}  {item.title}\n  {item.risk}: {item.reason}"
     place = f"  session {item.session_title or item.session_id} · profile {item.profile_id}"
     tags = f" · {' '.join(item.tags)}" if item.tags else ""
     folder = f"\n  in {item.cwd}" if item.cwd else ""
     since = f"\n  since {item.requested_at.astimezone():%H:%M:%S}, until {item.expires_at.astimezone():%H:%M:%S}"
-    detail = "\n".join(f"    {line}" for line in visible(item.detail or item.title).split("\n"))
+    text = item.diff or item.detail or item.title
+    detail = "\n".join(f"    {line}" for line in visible(text).split("\n"))
     return f"{visible(head)}\n{visible(place + tags + folder)}{since}\n\n{detail}"
 
 

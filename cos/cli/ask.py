@@ -8,12 +8,13 @@ import os
 import signal
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from cos.agent.errors import CosError
 from cos.agent.events import TurnCompleted
 from cos.agent.records import TurnStatus
 from cos.agent.tags import merge_tags
+from cos.cli.ask_elsewhere import follow_elsewhere
 from cos.cli.ask_output import AskOutput, JsonOutput, TextOutput
 from cos.cli.compose import Core, StartRequest, open_core
 from cos.cli.logs import log_to
@@ -59,15 +60,19 @@ def _wish(options: argparse.Namespace) -> _Wish:
     if not text.strip():
         raise CosError("the message is empty; give a text, or - and a text on standard input")
     can_answer = not reads_stdin and sys.stdin.isatty() and sys.stderr.isatty()
-    mode: Literal["ask", "deny"] = options.approve or ("ask" if can_answer else "deny")
+    is_denied = options.approve == "deny"
     return _Wish(
         text=text,
-        flags=Flags(profile=options.profile, approval_mode="deny" if mode == "deny" else None),
+        flags=Flags(
+            profile=options.profile,
+            approval_mode="deny" if is_denied else None,
+            is_unattended=not can_answer and options.approve is None,
+        ),
         tags=merge_tags(options.tags),
         session=options.session,
         resume=options.resume,
         timeout_seconds=options.timeout_seconds,
-        can_answer=can_answer and mode == "ask",
+        can_answer=can_answer and not is_denied,
     )
 
 
@@ -81,7 +86,7 @@ async def _ask(wish: _Wish, output: AskOutput) -> int:
 
 
 async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
-    session_id = await chosen_session(core.sessions, wish.session, resume=wish.resume, profile_id=core.profile.id)
+    session_id = await chosen_session(core.sessions, wish.session, resume=wish.resume, profile_id=wish.flags.profile)
     profile_id = core.profile.id
     if session_id is not None and wish.flags.profile is None:
         profile_id = (await core.sessions.get(session_id)).profile_id
@@ -93,8 +98,9 @@ async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
             output.reply(accepted.reply or "")
             return COMPLETED
         if accepted.turn_id is None:
-            output.progress("The session is busy; the message waits in its queue.")
-            return FAILED
+            output.progress("The session is busy in another cos; waiting for the message's turn.")
+            limit = asyncio.timeout(wish.timeout_seconds)
+            return _exit_code(await follow_elsewhere(core.sessions, accepted, output, limit))
         output.session(accepted.session_id)
         _cancel_on_signals(core, accepted.session_id)
         if wish.timeout_seconds is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
         print("cos: cos chat needs a terminal; for pipes and scripts use cos ask", file=sys.stderr)
         return 2
     app = CosApp(

@@ -195,13 +195,15 @@ def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk
     return background
 
 
+def _policy_of(profile: Profile, flags: Flags) -> ProfilePolicy:
+    mode = effective_approval_mode(profile, flags)
+    return ProfilePolicy(mode=mode.value, source=mode.source, book=RuleBook(profile))
+
+
 def _register_policy(
     hooks: HookBus, profiles: Mapping[str, Profile], flags: Flags, tools: Mapping[str, Tool], grants: Grants
 ) -> None:
-    policies = {
-        name: ProfilePolicy(mode=effective_approval_mode(entry, flags).value, book=RuleBook(entry))
-        for name, entry in profiles.items()
-    }
+    policies = {name: _policy_of(entry, flags) for name, entry in profiles.items()}
     register_approval_policy(hooks, policies, tools, SessionGrants(of_session=grants.of_session, used=grants.used))
 
 

@@ -52,6 +52,8 @@ class ProfilePolicy:
     """What one profile wants."""
 
     mode: Mode
+    source: str
+    """Who set the mode, such as the profile's file or a flag."""
     book: Book
 
 
@@ -97,7 +99,7 @@ class ApprovalPolicy:
             return None
         if rule is not None:
             return _ask(f"a rule of the profile asks ({rule_words(rule)}); {_why(call)}")
-        return _by_mode(policy, turn.profile_id, call)
+        return _by_mode(policy, call)
 
     def _call(self, turn: TurnInfo, name: str, args: dict[str, Any], folders: tuple[Path, Path]) -> JudgedCall:
         tool = self._tools.get(name)
@@ -132,13 +134,13 @@ def _below_the_floor(call: JudgedCall) -> str | None:
     return catastrophe(command, cwd=call.cwd, home=Path.home())
 
 
-def _by_mode(policy: ProfilePolicy, profile_id: str, call: JudgedCall) -> Verdict:
+def _by_mode(policy: ProfilePolicy, call: JudgedCall) -> Verdict:
     outside = outside_paths(call.command, call.workspace, call.cwd) if call.command is not None else ()
     if (call.risk == "read" and not outside) or policy.mode == "auto":
         return None
     why = _why(call, outside)
     if policy.mode == "deny":
-        return _block(f"nobody can be asked for approval here (mode deny of profile {profile_id}); {why}")
+        return _block(f"what needs approval is refused without asking ({policy.source}); {why}")
     broken = f" (its rules are those of before: {policy.book.fault})" if policy.book.fault else ""
     return _ask(why + broken)
 

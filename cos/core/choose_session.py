@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from cos.core.postgres.sessions import Sessions
 
 
-async def chosen_session(sessions: Sessions, wanted: str | None, *, resume: bool, profile_id: str) -> UUID | None:
-    """The session to go on in; None = a new one.
+async def chosen_session(
+    sessions: Sessions, wanted: str | None, *, resume: bool, profile_id: str | None
+) -> UUID | None:
+    """The session to go on in; None = a new one. `resume` takes the newest of the profile, or of all when None.
 
     Raises:
         SessionError: there is no such session.
@@ -24,5 +26,6 @@ async def chosen_session(sessions: Sessions, wanted: str | None, *, resume: bool
         return None
     latest = await sessions.latest(profile_id)
     if latest is None:
-        raise SessionError(f"profile {profile_id} has no session to continue; leave --continue out to begin one")
+        whose = f"profile {profile_id} has" if profile_id else "there is"
+        raise SessionError(f"{whose} no session to continue; leave --continue out to begin one")
     return latest

@@ -44,10 +44,11 @@ class ConfigError(CosError):
     def _sentence(self) -> str:
         place = "" if self.file is None else f"{self.file}, line {self.line}" if self.line else str(self.file)
         setting = "" if self.key is None else self.key if self.value is None else f"{self.key} = {self.value}"
-        text = ": ".join(part for part in (place, setting, self.problem) if part)
-        if self.near is None:
-            return text
-        return f"{text.removesuffix('.')}. Did you mean {self.near}?"
+        problem = self.problem
+        if self.near is not None:
+            first, end, rest = problem.partition(". ")
+            problem = f"{first.removesuffix('.')}. Did you mean {self.near}?{end and ' '}{rest}"
+        return ": ".join(part for part in (place, setting, problem) if part)
 
 
 class FolderError(ConfigError):

@@ -33,6 +33,8 @@ class Flags:
     """Added to the profile's tags."""
     approval_mode: Literal["ask", "deny"] | None = None
     timeout_seconds: float | None = None
+    is_unattended: bool = False
+    """Nobody can answer requests for approval here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,10 @@ def effective_base_url(profile: Profile, env: Mapping[str, str]) -> Sourced[str 
 def effective_approval_mode(profile: Profile, flags: Flags) -> Sourced[Literal["ask", "auto", "deny"]]:
     if flags.approval_mode is not None:
         return Sourced(flags.approval_mode, "flag --approve")
-    return _of_profile(profile, profile.settings.approvals, "mode")
+    mode: Sourced[Literal["ask", "auto", "deny"]] = _of_profile(profile, profile.settings.approvals, "mode")
+    if mode.value == "ask" and flags.is_unattended:
+        return Sourced("deny", "nobody can answer here: this cos has no terminal")
+    return mode
 
 
 def effective_approval_timeout(config: Config, flags: Flags) -> Sourced[float]:

@@ -130,7 +130,7 @@ class CosApp(App[None]):
     async def _first_session(self, core: CorePort) -> UUID | None:
         choose: Any = await asyncio.to_thread(importlib.import_module, "cos.core.choose_session")
         chosen: UUID | None = await choose.chosen_session(
-            core.sessions, self._opening.session, resume=self._opening.resume, profile_id=core.profile.id
+            core.sessions, self._opening.session, resume=self._opening.resume, profile_id=self._opening.profile
         )
         return chosen
 

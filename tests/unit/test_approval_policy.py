@@ -40,7 +40,7 @@ async def nothing(grant_id: UUID) -> None:
 
 async def verdict(mode: Mode, name: str, risk: Risk = "read") -> Verdict:
     bus = HookBus()
-    policies = {"home": ProfilePolicy(mode=mode, book=NoBook())}
+    policies = {"home": ProfilePolicy(mode=mode, source="the profile home", book=NoBook())}
     grants = SessionGrants(of_session=no_grants, used=nothing)
     register_approval_policy(bus, policies, {"known": tool("known", risk=risk)}, grants)
     return await judge_call(

@@ -127,7 +127,7 @@ def test_profile_folder_that_leads_elsewhere_is_refused(paths: Paths, tmp_path: 
 
 def test_unknown_profile_names_the_near_match_and_who_asked(paths: Paths) -> None:
     write(paths, 'provider = "mock"')
-    with pytest.raises(ProfileError, match=r"'hoem' \(named by COS_PROFILE\)\. Profiles: home\. Did you mean home\?"):
+    with pytest.raises(ProfileError, match=r"'hoem' \(named by COS_PROFILE\)\. Did you mean home\? Profiles: home"):
         profile_named(load_profiles(paths), "hoem", asked_by="COS_PROFILE")
     with pytest.raises(ProfileError, match="There are no profiles"):
         profile_named({}, "home")

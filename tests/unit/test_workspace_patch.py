@@ -171,7 +171,7 @@ async def test_description_shows_the_diff_and_changes_nothing(patching: Patching
     assert (described.title, described.kind, described.locations) == ("a.txt (+2 -1)", "edit", ("a.txt",))
     assert described.diff == "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n"
     assert patching.file.read_bytes() == b"one\r\ntwo\r\n"
-    assert "This will be refused: `old_string` does not occur" in patching.describe("four", "4").detail
+    assert "`old_string` does not occur" in (patching.describe("four", "4").refusal or "")
 
 
 async def test_file_that_changed_since_it_was_shown_is_left_alone(patching: Patching) -> None:

@@ -108,7 +108,7 @@ async def test_path_outside_is_refused(writing: Writing, path: str, tmp_path: Pa
     """H-126"""
     (writing.workspace / "out").symlink_to(tmp_path / "proj-evil")
     assert (await writing.write(path, "x")).keys() == {"error"}
-    assert "This will be refused" in writing.describe(path, "x").detail
+    assert writing.describe(path, "x").refusal
     assert os.listdir(tmp_path / "proj-evil") == []
 
 

@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from cos.agent.events import Usage
-from cos.agent.messages import UserMessage, message_from_json, message_json
+from cos.agent.events import TurnCompleted, Usage
+from cos.agent.identity import TurnInfo
+from cos.agent.messages import AssistantMessage, UserMessage, message_from_json, message_json
 from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.agent.tags import Tag
 from cos.agent.text import storable
 from cos.core.errors import SessionError
 from cos.core.postgres.database import Database, Row
@@ -50,8 +52,8 @@ class Sessions:
             raise SessionError(f"more than one session id begins with {id_or_prefix!r}; give more of it")
         return rows[0]["id"]  # type: ignore[no-any-return]  # rows are untyped by nature
 
-    async def latest(self, profile_id: str) -> UUID | None:
-        """The profile's session with the newest activity."""
+    async def latest(self, profile_id: str | None) -> UUID | None:
+        """The session with the newest activity, of one profile or (None) of all."""
         rows = await self._database.fetch(self._sql["latest_session"], {"profile_id": profile_id})
         return rows[0]["id"] if rows else None
 
@@ -110,6 +112,28 @@ class Sessions:
     async def dequeue(self, message_id: UUID) -> None:
         """Forget a waiting message: it has its turn already."""
         await self._database.fetch(self._sql["dequeue"], {"id": message_id})
+
+    async def end_of_turn(self, message_id: UUID) -> TurnCompleted | None:
+        """The end of the turn that began with this message; None while it waits or runs. The text is left out."""
+        rows = await self._database.fetch(self._sql["turn_of_message"], {"id": message_id})
+        if not rows or rows[0]["completed_at"] is None:
+            return None
+        row = rows[0]
+        turn = TurnInfo(
+            profile_id=row["profile_id"], session_id=row["session_id"], turn_id=row["id"],
+            parent_turn_id=row["parent_turn_id"], tags=tuple(Tag(tag) for tag in row["tags"]), depth=row["depth"],
+        )  # fmt: skip
+        return TurnCompleted(
+            turn=turn, status=TurnStatus(row["status"]), stop_reason=row["stop_reason"], error=row["error"], text="",
+            usage=usage_of(row["usage"]) or Usage(), started_at=row["started_at"], completed_at=row["completed_at"],
+            had_output=False,
+        )  # fmt: skip
+
+    async def last_reply(self, turn_id: UUID) -> tuple[UUID, AssistantMessage] | None:
+        """The turn's last message of the model, with its id."""
+        rows = await self._database.fetch(self._sql["last_reply"], {"turn_id": turn_id})
+        message = message_from_json(rows[0]["body"]) if rows else None
+        return (rows[0]["id"], message) if isinstance(message, AssistantMessage) else None
 
     async def pause_queue(self, session_id: UUID, *, paused: bool) -> None:
         await self._database.fetch(self._sql["pause_queue"], {"session_id": session_id, "paused": paused})

@@ -75,7 +75,7 @@ class FilePatcher:
             edit = self._prepared(args, turn, workspace)
         except (PathRefused, FileRefused) as refusal:
             return CallDescription(
-                title=path, kind="edit", locations=(path,), cwd=cwd, detail=f"This will be refused: {refusal}"
+                title=path, kind="edit", locations=(path,), cwd=cwd, refusal=str(refusal)
             )  # fmt: skip
         self.described.remember(turn, edit.state, args)
         return CallDescription(

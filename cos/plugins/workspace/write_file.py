@@ -60,7 +60,7 @@ class FileWriter:
             old = _old_text(state)
         except (PathRefused, FileRefused) as refusal:
             return CallDescription(
-                title=path, kind="edit", locations=(path,), cwd=cwd, detail=f"This will be refused: {refusal}"
+                title=path, kind="edit", locations=(path,), cwd=cwd, refusal=str(refusal)
             )  # fmt: skip
         self.described.remember(turn, state, args)
         is_new = state.stat is None

@@ -9,7 +9,8 @@ SELECT id FROM sessions WHERE id::text LIKE %(prefix)s LIMIT 2;
 
 -- name: latest_session
 SELECT id FROM sessions
-WHERE profile_id = %(profile_id)s AND archived_at IS NULL AND parent_session_id IS NULL
+WHERE (%(profile_id)s::text IS NULL OR profile_id = %(profile_id)s)
+  AND archived_at IS NULL AND parent_session_id IS NULL
 ORDER BY last_activity_at DESC, id DESC LIMIT 1;
 
 -- name: list_sessions
@@ -68,3 +69,12 @@ UPDATE sessions SET queue_paused = %(paused)s WHERE id = %(session_id)s;
 
 -- name: turn_of_client_message
 SELECT id FROM turns WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s;
+
+-- name: turn_of_message
+SELECT t.id, t.session_id, t.profile_id, t.parent_turn_id, t.ordinal, t.tags, t.depth, t.status, t.started_at,
+       t.completed_at, t.stop_reason, t.error, t.usage
+FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.id = %(id)s;
+
+-- name: last_reply
+SELECT m.id, m.body::text AS body FROM messages m
+WHERE m.turn_id = %(turn_id)s AND m.active AND m.role = 'assistant' ORDER BY m.ordinal DESC LIMIT 1;
