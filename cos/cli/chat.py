@@ -7,8 +7,11 @@ import asyncio
 import gc
 import importlib
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cos.tui.app import CosApp, Opening
@@ -22,7 +25,13 @@ def run(options: argparse.Namespace) -> int:
         print("cos: cos chat needs a terminal; for pipes and scripts use cos ask", file=sys.stderr)
         return 2
     app = CosApp(
-        Opening(open_core=_opener(options), session=options.session, resume=options.resume, profile=options.profile)
+        Opening(
+            open_core=_opener(options),
+            session=options.session,
+            resume=options.resume,
+            profile=options.profile,
+            command=_command(),
+        )
     )
     app.run()
     if app.failure:
@@ -31,6 +40,16 @@ def run(options: argparse.Namespace) -> int:
     if app.farewell:
         print(app.farewell)
     return 0
+
+
+def _command() -> str:
+    """How this program was started, so that the same may be pasted into a shell."""
+    program = sys.argv[0]
+    if Path(program).name != "cos":
+        return "python -m cos chat"
+    on_path = shutil.which("cos")
+    is_on_path = on_path is not None and Path(on_path).exists() and Path(on_path).samefile(program)
+    return "cos chat" if is_on_path else f"{shlex.quote(program)} chat"
 
 
 def _opener(options: argparse.Namespace) -> Callable[[Callable[[str], None]], Awaitable[CorePort]]:

@@ -38,6 +38,8 @@ from cos.core.errors import DatabaseError
 from cos.core.first_start import install_shipped
 from cos.core.live import LiveFeed
 from cos.core.live_feed_hooks import register_live_feed
+from cos.core.neighbours import CHANNEL as SESSIONS
+from cos.core.neighbours import Neighbours
 from cos.core.paths import Paths
 from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.approvals import Approvals
@@ -167,7 +169,7 @@ async def _compose(
     dispatcher = Dispatcher(
         agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=feed.publish
     )
-    background = _background(database, journal, desk)
+    background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish))
     return Core(
         paths=paths,
         config=config,
@@ -185,9 +187,10 @@ async def _compose(
     )
 
 
-def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk) -> Background:
+def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk, neighbours: Neighbours) -> Background:
     listener = Listener(database.conninfo)
     listener.on(CHANNEL, desk.hear, look=desk.look)
+    listener.on(SESSIONS, neighbours.hear, look=neighbours.look)
     background = Background()
     background.every(SWEEP_SECONDS, "sweep of interrupted turns", lambda: sweep_orphans(database, journal))
     background.keep("word from other processes", listener.listen)

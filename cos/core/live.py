@@ -46,6 +46,13 @@ class SessionUpdated(SessionEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionTouched(SessionEvent):
+    """Another process did something in it: a turn began or ended, a request was made or answered."""
+
+    type: ClassVar[str] = "session.touched"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueueChanged(SessionEvent):
     """Messages wait for their turn, or have left the queue."""
 
@@ -61,7 +68,7 @@ class Resync:
     type: ClassVar[str] = "resync"
 
 
-CoreEvent = AgentEvent | SessionCreated | SessionUpdated | QueueChanged
+CoreEvent = AgentEvent | SessionCreated | SessionUpdated | SessionTouched | QueueChanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,7 @@ class Live:
 
 def session_of(event: CoreEvent) -> UUID:
     """The session that an event belongs to."""
-    if isinstance(event, SessionCreated | SessionUpdated | QueueChanged):
+    if isinstance(event, SessionEvent):
         return event.session_id
     return event.turn.session_id
 

@@ -50,6 +50,8 @@ class Opening:
     resume: bool = False
     """Open the newest session."""
     profile: str | None = None
+    command: str = "cos chat"
+    """What starts the app again, as it may be pasted into a shell."""
     timing: Timing = field(default_factory=Timing)
 
 
@@ -208,7 +210,7 @@ class CosApp(App[None]):
         self.main.status_line.status = Status(note="ending …")
         control = self.main.control
         if control is not None and control.current is not None and self.failure is None:
-            self.farewell = f"Go on with: cos chat --session {control.current}"
+            self.farewell = f"Go on with: {self._opening.command} --session {control.current}"
         try:
             if self._core is not None:
                 await self._core.close()

@@ -40,12 +40,16 @@ class Conversations:
     def of(self, session_id: UUID) -> Conversation:
         return self._known.setdefault(session_id, Conversation(session_id))
 
-    def forget(self) -> None:
-        """Events were missed: what the tables say counts from here on. Turns that run are still known to run."""
-        for conversation in self._known.values():
-            conversation.hide()
-        self._known.clear()
-        self._retries.clear()
+    def forget(self, *sessions: UUID) -> None:
+        """Events of these sessions (none = of all) were missed: what the tables say counts from here on.
+
+        Turns that run are still known to run.
+        """
+        for session_id in sessions or tuple(self._known):
+            conversation = self._known.pop(session_id, None)
+            if conversation is not None:
+                conversation.hide()
+            self._retries.pop(session_id, None)
 
     def is_running(self, session_id: UUID) -> bool:
         return session_id in self._started

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from cos.agent.errors import CosError
 from cos.agent.events import TurnCompleted
-from cos.core.live import QueueChanged, Resync, SessionCreated, SessionUpdated, session_of
+from cos.core.live import Resync, SessionEvent, SessionTouched, session_of
 from cos.tui.answering import Answering
 from cos.tui.conversations import Conversations
 from cos.tui.headline import status_of, title_of
@@ -126,11 +126,17 @@ class SessionControl:
             if isinstance(event, Resync):
                 await self._resync()
                 return
-            if not isinstance(event, SessionCreated | SessionUpdated | QueueChanged):
+            if not isinstance(event, SessionEvent):
                 self._conversations.take(event)
                 if isinstance(event, TurnCompleted):
                     self._stopping.discard(event.turn.session_id)
                 await self._tally.take(event)
+            elif isinstance(event, SessionTouched) and self._core.dispatcher.running(event.session_id) is None:
+                # Another process works there: show what it has stored.
+                self._conversations.forget(event.session_id)
+                if event.session_id == self.current:
+                    await self._load(event.session_id)
+                    self._conversations.of(event.session_id).show_in(self._screen.conversation)
             if event.type in _CHANGES_LIST:
                 await self._refresh_sessions()
             if event.type in _CHANGES_APPROVALS:
@@ -226,7 +232,7 @@ class SessionControl:
 
 _CHANGES_LIST = frozenset(
     {"session.created", "session.updated", "turn.started", "turn.completed", "approval.requested",
-     "approval.resolved", "queue.changed"}
+     "approval.resolved", "queue.changed", "session.touched"}
 )  # fmt: skip
-_CHANGES_APPROVALS = frozenset({"approval.requested", "approval.resolved", "turn.completed"})
+_CHANGES_APPROVALS = frozenset({"approval.requested", "approval.resolved", "turn.completed", "session.touched"})
 _CHANGES_STATUS = frozenset({"turn.started", "turn.completed", "context.updated"})

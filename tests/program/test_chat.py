@@ -59,7 +59,7 @@ def test_conversation_with_approval_denial_interrupt_quit_and_resume(program: Pr
     assert _quit(chat) == 0
     assert _is_restored(chat)
     (session,) = (str(row[0]) for row in program.rows("SELECT id FROM sessions"))
-    assert f"Go on with: cos chat --session {session}" in chat.text
+    assert f"Go on with: python -m cos chat --session {session}" in chat.text
 
     again = program.chat("--session", session[:30])
     again.until("does the next message work", "Here, say run a command", "demo · area:demo")
@@ -106,6 +106,16 @@ def test_window_that_closes_ends_the_app_and_its_turn(program: Program) -> None:
     chat.until("1 waiting")
     chat.close_window()
     assert program.rows("SELECT status FROM turns") == [("cancelled",)]
+
+
+@pytest.mark.parametrize("columns", [44, 60, 72])
+def test_narrow_window_is_usable_from_the_start(program: Program, columns: int) -> None:
+    chat = program.chat("--profile", "demo", columns=columns, rows=24)
+    chat.until("Write a message")
+    chat.type("good morning")
+    chat.until("│ good morning")
+    chat.press("enter")
+    chat.until("Welcome to cos")
 
 
 def test_tiny_terminal_says_so_and_the_draft_survives(program: Program) -> None:

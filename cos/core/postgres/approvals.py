@@ -10,7 +10,8 @@ from uuid import UUID
 from cos.agent.messages import json_text
 from cos.agent.records import ApprovalAnswer, Risk
 from cos.agent.text import storable
-from cos.core.postgres.database import Connection, Database
+from cos.core.postgres.database import Connection, Database, Row
+from cos.core.postgres.journal import tell_session
 from cos.core.postgres.statements import core_statements
 
 if TYPE_CHECKING:
@@ -72,8 +73,14 @@ class Approvals:
             "diff": _storable(description.diff),
             "risk": request.risk, "reason": storable("; ".join(request.reasons)), "timeout_seconds": timeout_seconds,
         }  # fmt: skip
-        made = await self._database.fetch(self._sql["request_approval"], row)
-        return RequestedApproval(id=approval_id, **made[0])
+
+        async def work(connection: Connection) -> Row:
+            made = await (await connection.execute(self._sql["request_approval"], row)).fetchone()
+            await tell_session(connection, self._database, turn.session_id, turn.profile_id)
+            assert made is not None
+            return made
+
+        return RequestedApproval(id=approval_id, **await self._database.transaction(work))
 
     async def answer(self, approval_id: UUID, answer: ApprovalAnswer) -> ApprovalAnswer:
         """Set the answer if nobody was first; return the answer that counts.
@@ -88,10 +95,11 @@ class Approvals:
         }  # fmt: skip
 
         async def work(connection: Connection) -> bool:
-            is_first = await (await connection.execute(self._sql["answer_approval"], row)).fetchone() is not None
-            if is_first:
+            first = await (await connection.execute(self._sql["answer_approval"], row)).fetchone()
+            if first is not None:
                 await connection.execute(self._sql["tell_answer"], {"id": approval_id})
-            return is_first
+                await tell_session(connection, self._database, first["session_id"], first["profile_id"])
+            return first is not None
 
         if await self._database.transaction(work):
             return answer

@@ -46,6 +46,9 @@ class PostgresJournal:
         row = asdict(session) | {"id": session_id, "tags": list(session.tags)}
         row["title"] = storable(session.title) if session.title else None
         await self._database.fetch(self._sql["create_session"], row)
+        await self._database.transaction(
+            lambda connection: tell_session(connection, self._database, session_id, session.profile_id)
+        )
         return session_id
 
     async def load_history(self, session_id: UUID) -> list[Message]:
@@ -72,6 +75,7 @@ class PostgresJournal:
                 raise TurnBusyError(turn.session_id) from error
             if prompt is not None:
                 await self._insert(connection, turn, prompt, message_id or new_id(), active=True)
+            await tell_session(connection, self._database, turn.session_id, turn.profile_id)
 
         await self._database.transaction(work)
 
@@ -148,6 +152,7 @@ class PostgresJournal:
         approvals = "cancelled" if status is not TurnStatus.INTERRUPTED else "expired"
         await connection.execute(self._sql["close_turn_approvals"], {"turn_id": turn.turn_id, "status": approvals})
         await connection.execute(self._sql["close_turn"], ending)
+        await tell_session(connection, self._database, turn.session_id, turn.profile_id)
         return True
 
     async def _settle(self, connection: Connection, turn: TurnInfo, row: dict[str, Any], status: TurnStatus) -> None:
@@ -204,6 +209,12 @@ class PostgresJournal:
                 }  # fmt: skip
                 await connection.execute(self._sql["propose_call"], proposed)
         await connection.execute(self._sql["touch_session"], {"session_id": turn.session_id})
+
+
+async def tell_session(connection: Connection, database: Database, session_id: UUID, profile_id: str) -> None:
+    """Let the other processes know, when the transaction is done, that something happened in a session."""
+    said = {"boot_id": database.boot_id, "session_id": session_id, "profile_id": profile_id}
+    await connection.execute(core_statements("journal")["tell_session"], said)
 
 
 def _fits(journal: PostgresJournal) -> Journal:

@@ -11,7 +11,7 @@ RETURNING requested_at, expires_at;
 UPDATE approvals SET status = %(status)s, scope = %(scope)s, answer_reason = %(reason)s, answered_by = %(answered_by)s,
                      edited_args = %(edited_args)s, answered_at = clock_timestamp()
 WHERE id = %(id)s AND status = 'pending'
-RETURNING id;
+RETURNING session_id, profile_id;
 
 -- name: tell_answer
 -- Whoever asked may be another process.

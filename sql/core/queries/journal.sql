@@ -3,6 +3,10 @@ INSERT INTO sessions (id, profile_id, source, title, tags, parent_session_id, ro
 VALUES (%(id)s, %(profile_id)s, %(source)s, %(title)s, %(tags)s, %(parent_session_id)s,
         COALESCE((SELECT root_session_id FROM sessions WHERE id = %(parent_session_id)s), %(id)s));
 
+-- name: tell_session
+-- For the other processes on this database.
+SELECT pg_notify('cos_sessions', %(boot_id)s::text || ' ' || %(session_id)s::text || ' ' || %(profile_id)s);
+
 -- name: load_history
 SELECT body::text AS body FROM messages WHERE session_id = %(session_id)s AND active ORDER BY ordinal;
 

@@ -1,0 +1,31 @@
+"""Word of what other processes on the database do: their sessions' rows change here too, within a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from cos.core.live import SessionTouched
+
+if TYPE_CHECKING:
+    from cos.core.live import CoreEvent
+
+CHANNEL: Final = "cos_sessions"
+
+
+class Neighbours:
+    """Publishes what is heard. The words of this process itself are known here already and passed over."""
+
+    def __init__(self, boot_id: UUID, publish: Callable[[CoreEvent], None]) -> None:
+        self._boot_id = str(boot_id)
+        self._publish = publish
+
+    async def hear(self, payload: str) -> None:
+        """`payload` is boot id, session id and profile id, as `tell_session` writes them."""
+        boot_id, session_id, profile_id = payload.split(" ", 2)
+        if boot_id != self._boot_id:
+            self._publish(SessionTouched(session_id=UUID(session_id), profile_id=profile_id))
+
+    async def look(self) -> None:
+        """Lists are read again anyway whenever something changes."""
