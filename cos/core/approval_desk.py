@@ -98,6 +98,10 @@ class ApprovalDesk:
         """What could be allowed for longer so that the request would not have been asked, narrowest first."""
         return self._keeper.proposals(approval)
 
+    def would_allow(self, approval: PendingApproval, rules: Sequence[Rule]) -> bool:
+        """Whether these rules alone would have allowed the request: a changed proposal may not."""
+        return self._keeper.would_allow(approval, rules)
+
     async def hear(self, payload: str) -> None:
         """A process, this one or another, says that the request with this id is answered."""
         await self._look_at(UUID(payload))

@@ -11,7 +11,7 @@ from cos.agent.errors import CosError
 from cos.core.rule_file import add_rule
 from cos.core.rule_json import rule_words
 from cos.core.rule_proposals import RuleProposal, propose
-from cos.core.rules import Rule, judged_call
+from cos.core.rules import JudgedCall, Rule, first_match, judged_call
 
 if TYPE_CHECKING:
     from cos.agent.records import ApprovalAnswer
@@ -31,8 +31,16 @@ class RuleKeeper:
 
     def proposals(self, approval: PendingApproval) -> tuple[RuleProposal, ...]:
         """What could be allowed so that the request would not have been asked, narrowest first."""
+        return propose(self._call(approval))
+
+    def would_allow(self, approval: PendingApproval, rules: Sequence[Rule]) -> bool:
+        """Whether `rules` alone would have allowed the request."""
+        found = first_match(rules, self._call(approval))
+        return found is not None and found.decision == "allow"
+
+    def _call(self, approval: PendingApproval) -> JudgedCall:
         workspace = Path(approval.workspace or approval.cwd or "/")
-        call = judged_call(
+        return judged_call(
             tool=approval.tool,
             origin=self._origins.get(approval.tool, ""),
             risk=approval.risk,
@@ -40,7 +48,6 @@ class RuleKeeper:
             tags=approval.tags,
             folders=(Path(approval.cwd) if approval.cwd else workspace, workspace),
         )
-        return propose(call)
 
     async def keep(self, approval: PendingApproval, answer: ApprovalAnswer, rules: Sequence[Rule]) -> str | None:
         """Store the rules for the answer's scope. A sentence when that did not work; the call is allowed anyway."""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from cos.agent.records import ApprovalAnswer
 from cos.tui.headline import approval_card
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
     from cos.core.approval_desk import ApprovalDesk
+    from cos.core.postgres.approvals import PendingApproval
+    from cos.core.rule_proposals import RuleProposal
+    from cos.core.rules import Rule
     from cos.tui.screens.chat import ChatScreen
 
 ANSWERED_BY = "tui"
+WARNING_SECONDS = 15.0
 
 
 class Answering:
@@ -22,20 +27,61 @@ class Answering:
     def __init__(self, desk: ApprovalDesk, screen: ChatScreen) -> None:
         self._desk = desk
         self._screen = screen
+        self._pending: dict[UUID, PendingApproval] = {}
 
     async def refresh(self) -> None:
         """Show what waits for an answer."""
-        self._screen.show_requests([approval_card(pending) for pending in await self._desk.pending()])
+        self._pending = {one.id: one for one in await self._desk.pending()}
+        self._screen.show_requests([approval_card(one) for one in self._pending.values()])
 
-    async def decide(self, approval_id: UUID, decision: str) -> None:
-        """Answer a request; say so when somebody else was first."""
-        answer = ApprovalAnswer(decision="allowed" if decision == "allowed" else "denied", answered_by=ANSWERED_BY)
+    def args(self, approval_id: UUID) -> dict[str, Any] | None:
+        """The arguments of a request that still waits."""
+        pending = self._pending.get(approval_id)
+        return None if pending is None else pending.args
+
+    def proposals(self, approval_id: UUID) -> tuple[RuleProposal, ...]:
+        """What could be allowed for longer, narrowest first; empty when no rule says it safely."""
+        pending = self._pending.get(approval_id)
+        return () if pending is None else self._desk.proposals(pending)
+
+    def would_allow(self, approval_id: UUID, rules: Sequence[Rule]) -> bool:
+        pending = self._pending.get(approval_id)
+        return pending is not None and self._desk.would_allow(pending, rules)
+
+    async def decide(
+        self,
+        approval_id: UUID,
+        decision: Literal["allowed", "denied"],
+        *,
+        reason: str | None = None,
+        args: dict[str, Any] | None = None,
+    ) -> None:
+        """Answer a request, once; say so when somebody else was first."""
+        answer = ApprovalAnswer(decision=decision, reason=reason, answered_by=ANSWERED_BY, args=args)
         try:
-            counted = await self._desk.answer(approval_id, answer)
+            self._tell(answer, await self._desk.answer(approval_id, answer))
+        except LookupError as error:
+            self._screen.notify(f"{error}; it was deleted", severity="warning", markup=False)
+        await self.refresh()
+
+    async def keep(self, approval_id: UUID, scope: Literal["session", "always"], rules: Sequence[Rule]) -> None:
+        """Allow a request and what `rules` say besides it."""
+        pending = self._pending.get(approval_id)
+        if pending is None:
+            self._screen.notify("The request has ended.", severity="warning", markup=False)
+            return
+        answer = ApprovalAnswer(decision="allowed", scope=scope, answered_by=ANSWERED_BY)
+        try:
+            taken = await self._desk.grant(pending, answer, rules)
         except LookupError as error:
             self._screen.notify(f"{error}; it was deleted", severity="warning", markup=False)
         else:
-            if counted != answer:
-                who = f" by {counted.answered_by}" if counted.answered_by else ""
-                self._screen.notify(f"Already answered: {counted.decision}{who}.", severity="warning", markup=False)
+            self._tell(answer, taken.counted)
+            if taken.warning:
+                self._screen.notify(taken.warning, severity="warning", timeout=WARNING_SECONDS, markup=False)
         await self.refresh()
+
+    def _tell(self, answer: ApprovalAnswer, counted: ApprovalAnswer) -> None:
+        if counted != answer:
+            who = f" by {counted.answered_by}" if counted.answered_by else ""
+            self._screen.notify(f"Already answered: {counted.decision}{who}.", severity="warning", markup=False)

@@ -47,13 +47,19 @@ def _context(newest: ContextUpdated | None) -> str:
 
 
 def approval_card(pending: PendingApproval) -> Card:
+    is_child = pending.session_id != pending.root_session_id
     return Card(
         id=pending.id,
         session_id=pending.session_id,
+        turn_id=pending.turn_id,
         session_title=pending.session_title or "untitled",
+        root_title=pending.root_title or "untitled" if is_child else None,
         profile_id=pending.profile_id,
+        tags=pending.tags,
         tool=pending.tool,
-        detail=pending.detail or pending.title,
+        title=pending.title,
+        detail=pending.detail or ("" if pending.diff else pending.title),
+        diff=pending.diff,
         reason=pending.reason,
         risk=pending.risk,
         cwd=pending.cwd,

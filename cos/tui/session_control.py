@@ -12,6 +12,7 @@ from cos.tui.answering import Answering
 from cos.tui.conversations import Conversations
 from cos.tui.headline import status_of, title_of
 from cos.tui.history import entries_of
+from cos.tui.panels import Panels
 from cos.tui.places import Place, Places
 from cos.tui.sending import Sending
 from cos.tui.tally import Tally
@@ -40,6 +41,7 @@ class SessionControl:
         self._trouble = ""
         self._shown_running = False
         self.answering = Answering(core.desk, screen)
+        self.panels = Panels(screen, self.answering, core.profiles)
         self.sending = Sending(
             core.dispatcher,
             screen,

@@ -88,7 +88,7 @@ async def test_enter_and_other_keys_decide_nothing_in_the_pane(core_home: CoreHo
     async with chat_in(core_home) as chat:
         await chat.say("go")
         await chat.requests(1)
-        for key in ("enter", "space", "a", "p", "1", "Y", "ctrl+j"):
+        for key in ("enter", "space", "p", "1", "Y", "ctrl+j"):
             await chat.answer(key)
         assert await decisions(chat) == {"touch one": ("pending", None)}
 

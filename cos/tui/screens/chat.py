@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual import on, work
 
 from cos.tui.screens.main import MainScreen
-from cos.tui.screens.whole_text import WholeText
+from cos.tui.screens.request_panel import RequestPanel
 from cos.tui.transcript.paged import PagedView
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.composer import Composer
@@ -43,6 +43,9 @@ class ChatScreen(MainScreen):
         before, self._requests = self._requests, {card.id for card in cards}
         self.approvals.show(cards)
         self.show_title(self._title)
+        panel = self.app.screen
+        if isinstance(panel, RequestPanel) and panel.card.id not in self._requests:
+            panel.request_ended()
         if self._requests - before and not self.app.app_focus:
             self.app.bell()
         if len(before) != len(cards):
@@ -77,13 +80,14 @@ class ChatScreen(MainScreen):
     @work(group="decide", exit_on_error=False)
     async def _decided(self, event: ApprovalsPane.Decided) -> None:
         if self.control is not None:
-            await self.control.answering.decide(event.approval_id, event.decision)
+            for approval_id in event.approval_ids:
+                await self.control.answering.decide(approval_id, event.decision)
 
-    @on(ApprovalsPane.ViewWanted)
-    @work(group="view", exclusive=True, exit_on_error=False)
-    async def _view_wanted(self, event: ApprovalsPane.ViewWanted) -> None:
-        if await self.app.push_screen_wait(WholeText(event.card)):
-            self.approvals.mark_seen(event.card)
+    @on(ApprovalsPane.PanelWanted)
+    @work(group="panel", exclusive=True, exit_on_error=False)
+    async def _panel_wanted(self, event: ApprovalsPane.PanelWanted) -> None:
+        if self.control is not None:
+            await self.control.panels.open(event.panel, event.card)
 
     @on(MainScreen.StopWanted)
     def _stop_wanted(self) -> None:

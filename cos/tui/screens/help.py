@@ -31,12 +31,17 @@ Composer
 
 Approvals (F4)
   y             allow this call, once
+  s, a          allow it, and what a rule says, for this session or always; the rule is shown first and can be
+                changed: digits or arrows choose, Tab edits, y keeps it, Esc goes back
   n             deny it
+  r             deny it and tell the model why; Enter sends the reason
+  e             edit the command or the arguments; Ctrl+S allows the call once with them
   v             the whole text on the full screen
+  Space         mark a call among those of one step; then y and n answer all marked ones
   left, right   the request before or after
 
 A request takes no answer until it has been on screen for a moment with a quiet keyboard, and until its end has been
-in view. Enter never answers one.
+in view. Enter never allows one.
 """
 
 

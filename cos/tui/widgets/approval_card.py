@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from rich.text import Text
 
 from cos.agent.text import visible
 from cos.tui import wording
+
+MOST_LINES = 300
+MOST_CHARACTERS = 30_000
+"""What a card shows of a text. The full screen shows all of it."""
+_SIGNS: Final = {0x1B: "␛", 0x9B: "⟨U+009B⟩", 0x0D: "␍"}
+_DIFF_STYLES: Final = (("+++ ", "dim"), ("--- ", "dim"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,35 +25,86 @@ class Card:
 
     id: UUID
     session_id: UUID
+    turn_id: UUID
     session_title: str
+    root_title: str | None
+    """Of the session that the user talks to, when a child agent asks."""
     profile_id: str
+    tags: tuple[str, ...]
     tool: str
+    title: str
     detail: str
     """The exact and whole text of what would run."""
+    diff: str | None
     reason: str
     risk: str
     cwd: str | None
     requested_at: datetime
     expires_at: datetime
 
+    @property
+    def asker(self) -> str:
+        """The session; a child agent's with the one that it works for."""
+        return f"{self.session_title} ← {self.root_title}" if self.root_title else self.session_title
 
-def head_text(card: Card, position: int, count: int) -> Text:
-    """Which request it is, who asks, what for, and since when."""
+
+def exact(text: str) -> str:
+    """As `visible`, but nothing is dropped either: colour sequences and carriage returns are shown too."""
+    return visible(text.translate(_SIGNS))
+
+
+def head_text(card: Card, place: str) -> Text:
+    """Which request it is (`place`), who asks, what for, and since when."""
     age = wording.duration(wording.now() - card.requested_at)
     left = wording.duration(card.expires_at - wording.now())
     text = Text()
-    if count > 1:
-        text.append(f"{position} of {count}  ", style="bold")
+    if place:
+        text.append(f"{place}\n", style="bold")
     text.append(f"waits {age}, {left} left\n", style="dim")
     text.append(wording.one_line(card.tool), style="bold")
     text.append(f"  {wording.one_line(card.risk)}\n")
     text.append(f"{wording.one_line(card.reason)}\n")
-    text.append(f"{wording.one_line(card.session_title)} · {wording.one_line(card.profile_id)}", style="dim")
+    tags = "".join(f" #{tag}" for tag in card.tags)
+    text.append(wording.one_line(f"{card.asker} · {card.profile_id}{tags}"), style="dim")
     if card.cwd:
         text.append(f"\nin {wording.one_line(card.cwd)}", style="dim")
     return text
 
 
-def detail_text(card: Card) -> Text:
+def whole_text(card: Card) -> Text:
     """Exactly and wholly what would run."""
-    return Text(visible(card.detail))
+    text = Text()
+    if not card.detail.startswith(card.title.removeprefix("$ ").rstrip(" …")):
+        text.append(exact(card.title) + "\n", style="bold")
+    if card.diff is None:
+        return text.append(exact(card.detail or card.title))
+    for number, line in enumerate(exact(card.diff).rstrip("\n").split("\n")):
+        text.append(f"\n{line}" if number else line, style=_diff_style(line))
+    if card.detail and not _is_told_by(card.diff, card.detail):
+        text.append("\nThe whole new text:\n", style="bold").append(exact(card.detail))
+    return text
+
+
+def detail_text(card: Card) -> tuple[Text, bool]:
+    """As `whole_text`, but cut where that is too long for a card, and whether it was."""
+    whole = whole_text(card)
+    end = min(len(whole), MOST_CHARACTERS)
+    lines = whole.plain[:end].split("\n", MOST_LINES)
+    if len(lines) > MOST_LINES:
+        end -= len(lines[-1]) + 1
+    if end == len(whole):
+        return whole, False
+    hidden = whole.plain[end:]
+    shown = whole[:end]
+    note = f"\n… {hidden.count(chr(10)):,} more lines, {len(hidden):,} characters: v shows them"
+    return shown.append(note, style="bold reverse"), True
+
+
+def _diff_style(line: str) -> str:
+    return next((style for sign, style in _DIFF_STYLES if line.startswith(sign)), "")
+
+
+def _is_told_by(diff: str, text: str) -> bool:
+    """A new file's lines all stand in its diff."""
+    added = [line[1:] for line in diff.split("\n") if line.startswith("+") and not line.startswith("+++ ")]
+    return "\n".join(added).rstrip("\n") == text.rstrip("\n")

@@ -6,7 +6,7 @@ the window regains the focus. Enter decides nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 from uuid import UUID
 
 from rich.text import Text
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+
+Decision = Literal["allowed", "denied"]
+PanelName = Literal["view", "session", "always", "reason", "edit"]
+LETTERS = frozenset("ysanrev")
+"""Keys that decide or open a panel; every other one means that the keyboard is not quiet."""
 
 
 class ApprovalsPane(ReadToEnd, can_focus=True):
@@ -52,40 +57,51 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "decide('allowed')", "Allow once"),
+        Binding("y", "decide('allowed')", "Once"),
+        Binding("s", "panel('session')", "Session"),
+        Binding("a", "panel('always')", "Always"),
         Binding("n", "decide('denied')", "Deny"),
-        Binding("v", "view", "Whole text"),
-        Binding("right_square_bracket,right", "move(1)", "Next", key_display="→"),
-        Binding("left_square_bracket,left", "move(-1)", "Previous", key_display="←", show=False),
+        Binding("r", "panel('reason')", "Reason"),
+        Binding("e", "panel('edit')", "Edit"),
+        Binding("v", "panel('view')", "View"),
+        Binding("space", "mark", "Mark"),
+        Binding("right_square_bracket,right", "move(1)", "Next", show=False),
+        Binding("left_square_bracket,left", "move(-1)", "Previous", show=False),
     ]
     """
     | Key | |
     | :- | :- |
     | y | Allow this call, once. |
+    | s | Allow it and more for this session: shows the rule first. |
+    | a | Allow it and more always: shows the rule first. |
     | n | Deny this call. |
+    | r | Deny it and tell the model why. |
+    | e | Edit the arguments, then allow the call once with them. |
     | v | Show the whole text on the full screen. |
+    | space | Mark this call among those of one step: y and n then answer the marked ones. |
     | left, right | The request before or after. |
     """
 
     class Decided(Message):
-        """The user decided on the request that the card shows."""
+        """The user decided on the request that the card shows, or on the marked ones of its step."""
 
-        def __init__(self, pane: ApprovalsPane, approval_id: UUID, decision: str) -> None:
+        def __init__(self, pane: ApprovalsPane, approval_ids: tuple[UUID, ...], decision: Decision) -> None:
             super().__init__()
             self.pane = pane
-            self.approval_id = approval_id
+            self.approval_ids = approval_ids
             self.decision = decision
 
         @property
         def control(self) -> ApprovalsPane:
             return self.pane
 
-    class ViewWanted(Message):
-        """The user wants to read the whole text of a request."""
+    class PanelWanted(Message):
+        """The user wants to do more with a request than to say yes or no."""
 
-        def __init__(self, pane: ApprovalsPane, card: Card) -> None:
+        def __init__(self, pane: ApprovalsPane, panel: PanelName, card: Card) -> None:
             super().__init__()
             self.pane = pane
+            self.panel = panel
             self.card = card
 
         @property
@@ -98,8 +114,15 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
     def __init__(self, *, id: str | None = None, arm_seconds: float = ARM_SECONDS) -> None:
         super().__init__(id=id)
         self.border_title = "Approvals"
-        self.arming = Arming(self, arm_seconds, may_arm=self._may_arm, changed=self._draw_keys)
+        self.arming = Arming(
+            self,
+            arm_seconds,
+            may_arm=lambda: self.selected is not None and self.has_focus and self.is_on_screen,
+            changed=self._draw_keys,
+        )
         self._requests = Requests()
+        self._is_cut = False
+        """The card does not show all of its text, so its end is not the text's end."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="approval-head", markup=False)
@@ -136,16 +159,13 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
 
     def end_seen(self) -> None:
         card = self.selected
-        if card is not None and not self._requests.was_seen(card):
+        if card is not None and not self._is_cut and not self._requests.was_seen(card):
             self._requests.note_seen(card)
             self._draw_keys()
 
     def disarm(self) -> None:
         """Take no decision until the card has been on screen, unchanged and with a quiet keyboard, for a moment."""
         self.arming.disarm()
-
-    def _may_arm(self) -> bool:
-        return self.selected is not None and self.has_focus and self.is_on_screen
 
     def on_focus(self) -> None:
         self.disarm()
@@ -155,7 +175,7 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
         self.disarm()
 
     def on_key(self, event: events.Key) -> None:
-        if event.key not in {"y", "n", "v"}:
+        if event.key not in LETTERS:
             self.disarm()
 
     def action_move(self, step: int) -> None:
@@ -163,21 +183,32 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
         self._draw_text()
         self.draw()
 
-    def action_view(self) -> None:
-        if self.selected is not None:
-            self.post_message(self.ViewWanted(self, self.selected))
+    def action_mark(self) -> None:
+        self._requests.toggle_mark()
+        self.draw()
 
-    def action_decide(self, decision: str) -> None:
+    def action_panel(self, panel: PanelName) -> None:
         card = self.selected
-        if card is None:
-            return
+        if card is not None and (panel == "view" or self._takes([] if panel == "reason" else [card])):
+            self.disarm()
+            self.post_message(self.PanelWanted(self, panel, card))
+
+    def action_decide(self, decision: Decision) -> None:
+        cards = self._requests.chosen()
+        if cards and self._takes(cards if decision == "allowed" else []):
+            self.disarm()
+            self.post_message(self.Decided(self, tuple(card.id for card in cards), decision))
+
+    def _takes(self, to_read: Sequence[Card]) -> bool:
+        """Whether a letter counts now; what is to be allowed must have been read to its end."""
         if not self.arming.is_armed or not self.is_on_screen:
             self.disarm()
-        elif decision == "allowed" and not self._requests.was_seen(card):
-            self.notify("Read it to its end first: PgDn, or v for the full screen.", severity="warning", markup=False)
-        else:
-            self.arming.is_armed = False
-            self.post_message(self.Decided(self, card.id, decision))
+            return False
+        unread = sum(not self._requests.was_seen(card) for card in to_read)
+        if unread:
+            which = f"{unread} of the {len(to_read)} marked ones: read them" if len(to_read) > 1 else "Read it"
+            self.notify(f"{which} to its end first: PgDn, or v for the full screen.", severity="warning", markup=False)
+        return not unread
 
     def draw(self) -> None:
         """Bring up to date what changes with time and with the other requests."""
@@ -189,15 +220,15 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
         if card is None:
             head.update(Text("Nothing waits for you.", style="dim"))
         else:
-            head.update(head_text(card, self._requests.position, self.count))
+            head.update(head_text(card, self._requests.place()))
         self._draw_keys()
 
     def _draw_text(self) -> None:
         """Another request is selected."""
         self.disarm()
         if self.is_mounted:
-            card = self.selected
-            self.query_one("#approval-detail", Static).update(detail_text(card) if card else "")
+            text, self._is_cut = detail_text(self.selected) if self.selected else (Text(), False)
+            self.query_one("#approval-detail", Static).update(text)
             self.begin()
 
     def _draw_keys(self) -> None:
@@ -207,6 +238,6 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
         elif not self.has_focus:
             self.border_subtitle = "F4 to answer"
         elif not self._requests.was_seen(card):
-            self.border_subtitle = "n deny · PgDn, v: read on"
+            self.border_subtitle = "n r deny · PgDn v: read on"
         else:
-            self.border_subtitle = "y allow once · n deny · v view" if self.arming.is_armed else "one moment …"
+            self.border_subtitle = "y s a allow · n r deny" if self.arming.is_armed else "one moment …"

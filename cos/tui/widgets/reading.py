@@ -9,8 +9,9 @@ LEAST_ROWS = 4
 
 
 class ReadToEnd(VerticalScroll):
-    """Calls `end_seen` when the end of the text that was last begun is in view."""
+    """Knows whether the end of the text that was last begun was in view, and calls `end_seen` when it is."""
 
+    was_read = False
     _texts = 0
     _is_laid_out = False
     """The screen has the text: only then does the end of the scroll say what was in view."""
@@ -18,7 +19,7 @@ class ReadToEnd(VerticalScroll):
     def begin(self, *, scroll: bool = True) -> None:
         """Another text, just updated, or another width, is to be laid out."""
         self._texts += 1
-        self._is_laid_out = False
+        self._is_laid_out = self.was_read = False
         if scroll:
             self.scroll_home(animate=False)
         self.call_after_refresh(self._note_laid_out, self._texts)
@@ -40,4 +41,5 @@ class ReadToEnd(VerticalScroll):
 
     def _note_end(self) -> None:
         if self._is_laid_out and self.is_on_screen and self.size.height >= LEAST_ROWS and self.is_vertical_scroll_end:
+            self.was_read = True
             self.end_seen()

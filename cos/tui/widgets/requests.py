@@ -1,4 +1,4 @@
-"""The pending requests as the pane holds them: their order, which one is selected, and which were read to their end."""
+"""The pending requests as the pane holds them: their order, which one is selected, which are marked and read."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Requests:
         self._cards: dict[UUID, Card] = {}
         self._selected: UUID | None = None
         self._seen: set[UUID] = set()
+        self._marked: set[UUID] = set()
 
     def __len__(self) -> int:
         return len(self._cards)
@@ -26,14 +27,11 @@ class Requests:
     def selected(self) -> Card | None:
         return self._cards.get(self._selected) if self._selected else None
 
-    @property
-    def position(self) -> int:
-        """Of the selected one, from 1; 0 when there is none."""
-        return list(self._cards).index(self._selected) + 1 if self._selected in self._cards else 0
-
     def show(self, cards: Sequence[Card]) -> None:
         """Set them, oldest first. One whose text changed has not been read."""
-        self._seen = {card.id for card in cards if self.was_seen(card)}
+        kept = [card for card in cards if self._cards.get(card.id) == card]
+        self._seen &= {card.id for card in kept}
+        self._marked &= {card.id for card in kept}
         self._cards = {card.id: card for card in cards}
         if self._selected not in self._cards:
             self._selected = cards[0].id if cards else None
@@ -50,3 +48,32 @@ class Requests:
     def note_seen(self, card: Card) -> None:
         if self._cards.get(card.id) == card:
             self._seen.add(card.id)
+
+    def toggle_mark(self) -> None:
+        """Mark the selected one, or no longer."""
+        if self._selected in self._cards:
+            self._marked ^= {self._selected}
+
+    def chosen(self) -> list[Card]:
+        """What an answer is about: the marked ones of the selected one's step, or else the selected one alone."""
+        card = self.selected
+        if card is None:
+            return []
+        return [one for one in self._step_of(card) if one.id in self._marked] or [card]
+
+    def place(self) -> str:
+        """Where the selected one stands among the others; empty when it is the only one."""
+        card = self.selected
+        if card is None or len(self) == 1:
+            return ""
+        place = f"{list(self._cards).index(card.id) + 1} of {len(self)} ←→"
+        step = self._step_of(card)
+        if len(step) == 1:
+            return place
+        marked = sum(one.id in self._marked for one in step)
+        box = "[x]" if card.id in self._marked else "[ ]"
+        return f"{box} {place} · {step.index(card) + 1} of {len(step)} of one step, {marked} marked"
+
+    def _step_of(self, card: Card) -> list[Card]:
+        """Calls of one turn that wait together are of one step: the next one begins when all are answered."""
+        return [one for one in self._cards.values() if one.turn_id == card.turn_id]

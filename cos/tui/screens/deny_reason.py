@@ -1,0 +1,50 @@
+"""Deny with a reason: the model receives exactly what is written here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.widgets import Footer, Input, Static
+
+from cos.tui.screens.request_panel import RequestPanel
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from cos.tui.widgets.approval_card import Card
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    text: str
+    is_final: bool
+    """False when the user went back and the text is only kept."""
+
+
+class DenyReason(RequestPanel[Reason]):
+    """One line over the card, which stays in view."""
+
+    DEFAULT_CSS = """
+    DenyReason { background: $background 40%; align-vertical: bottom; }
+    DenyReason > Static { background: $panel; }
+    """
+
+    def __init__(self, card: Card, kept: str) -> None:
+        """`kept` is what was written before and not sent."""
+        super().__init__(card)
+        self._kept = kept
+
+    def compose(self) -> ComposeResult:
+        yield Static(f"Deny: {self.heading}", markup=False, classes="title")
+        yield Input(self._kept, placeholder="Why not? Enter denies and tells the model", select_on_focus=False)
+        yield Footer(show_command_palette=False)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        if event.value.strip():
+            self.dismiss(Reason(event.value, is_final=True))
+
+    def action_back(self) -> None:
+        self.dismiss(Reason(self.query_one(Input).value, is_final=False))

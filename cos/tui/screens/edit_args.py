@@ -1,0 +1,48 @@
+"""Edit a call's arguments, then allow it with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widgets import Footer, Static, TextArea
+
+from cos.tui.edited_args import NotArguments, args_of, shows_command_only, text_of
+from cos.tui.screens.request_panel import RequestPanel
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from cos.tui.widgets.approval_card import Card
+
+
+class EditArgs(RequestPanel[dict[str, Any]]):
+    """The result is the arguments that shall run."""
+
+    DEFAULT_CSS = """
+    EditArgs > TextArea { height: 1fr; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "allow", "Allow once, as edited", priority=True)]
+    DECIDING = frozenset({"ctrl+s"})
+
+    def __init__(self, card: Card, args: dict[str, Any], *, arm_seconds: float) -> None:
+        super().__init__(card, arm_seconds=arm_seconds)
+        self._args = args
+
+    def compose(self) -> ComposeResult:
+        what = "command" if shows_command_only(self.card.tool, self._args) else "arguments"
+        yield Static(f"Edit the {what}: {self.heading}", markup=False, classes="title")
+        yield TextArea(text_of(self.card.tool, self._args), soft_wrap=True, tab_behavior="indent")
+        yield Static(markup=False, classes="problem")
+        yield Footer(show_command_palette=False)
+
+    def action_allow(self) -> None:
+        if not self.arming.is_armed:
+            self.arming.disarm()
+            return
+        try:
+            args = args_of(self.card.tool, self._args, self.query_one(TextArea).text)
+        except NotArguments as error:
+            self.query_one(".problem", Static).update(str(error))
+        else:
+            self.dismiss(args)
