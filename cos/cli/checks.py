@@ -127,6 +127,8 @@ class Examination:
             self.tools = tuple(loaded.tools)
             plugins = ", ".join(settings.plugins) or "none"
             self._found("plugins", "ok", f"{plugins}; tools: {', '.join(self.tools) or 'none'}")
+            for sentence in await loaded.findings():
+                self._found("plugins", "warning", sentence)
         finally:
             await loaded.close()
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from cos.agent.identity import TurnInfo
 
 Close = Callable[[], Awaitable[None]]
+Check = Callable[[], Awaitable[list[str]]]
+"""Sentences for the user about what is not as it should be, each with what to do."""
 Context = Callable[[str], "str | Awaitable[str | None] | None"]
 """profile id -> text for the frozen context of that profile's new sessions; None or blank adds nothing."""
 
@@ -46,6 +48,7 @@ class Registrations:
     hooks: list[tuple[str, Callback]] = field(default_factory=list)
     contexts: list[Context] = field(default_factory=list)
     closers: list[Close] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
 
 
 class PluginContext:
@@ -99,6 +102,10 @@ class PluginContext:
     def register_context(self, context: Context) -> None:
         """Add text to the frozen context of new sessions."""
         self._registrations.contexts.append(context)
+
+    def register_check(self, check: Check) -> None:
+        """Have `check` looked at after the start and by `cos doctor`."""
+        self._registrations.checks.append(check)
 
     def on_close(self, close: Close) -> None:
         """Await `close` when the program ends."""

@@ -56,6 +56,18 @@ class LoadedPlugins:
     def tools(self) -> dict[str, Tool]:
         return {tool.name: tool for registered in self.registrations.values() for tool in registered.tools}
 
+    async def findings(self) -> list[str]:
+        """What the plugins' checks have to say. One that fails says so itself."""
+        found: list[str] = []
+        for name, registered in self.registrations.items():
+            for check in registered.checks:
+                try:
+                    found += await check()
+                except Exception as error:
+                    log.exception("a check of plugin %s failed", name)
+                    found.append(f"A check of the plugin {name} failed: {error}")
+        return found
+
     async def context_for(self, profile_id: str) -> list[str]:
         """The texts that plugins add to the frozen context of a new session.
 

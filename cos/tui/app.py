@@ -127,6 +127,8 @@ class CosApp(App[None]):
         await control.begin(await self._first_session(core))
         self.main.connect(control)
         self.set_interval(1.0, control.tick)
+        for sentence in await core.plugins.findings():
+            self.notify(sentence, severity="warning", timeout=30, markup=False)
         await core.providers[control.place.profile_id].prepare()
 
     async def _first_session(self, core: CorePort) -> UUID | None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from cos.core.approval_desk import ApprovalDesk
     from cos.core.dispatcher import Dispatcher
     from cos.core.live import LiveFeed
+    from cos.core.plugins import LoadedPlugins
     from cos.core.postgres.sessions import Sessions
     from cos.core.profiles import Profile
 
@@ -39,5 +40,8 @@ class CorePort(Protocol):
 
     @property
     def dispatcher(self) -> Dispatcher: ...
+
+    @property
+    def plugins(self) -> LoadedPlugins: ...
 
     async def close(self) -> None: ...

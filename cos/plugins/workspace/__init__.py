@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cos.core.plugin_api import PluginContext
+from cos.plugins.workspace.strays import stray_processes
 from cos.plugins.workspace.tools import WorkspaceTools
 
 __all__ = ["WorkspaceTools", "register"]
@@ -14,3 +15,4 @@ def register(ctx: PluginContext) -> None:
     for tool in tools.tools():
         ctx.add_tool(tool)
     ctx.on_close(tools.close)
+    ctx.register_check(stray_processes)

@@ -16,6 +16,7 @@ from cos.plugins.workspace.paths import shown
 from cos.plugins.workspace.pipe import PipeReader
 from cos.plugins.workspace.process_tree import MARKER, ProcessTree, RunningProcess
 from cos.plugins.workspace.shell import Shell
+from cos.plugins.workspace.strays import OWNER, owner_mark
 
 if TYPE_CHECKING:
     from cos.agent.cancellation import CancelToken
@@ -73,7 +74,7 @@ class RunningCommand:
         return running
 
     async def _start(self, command: str, folder: Path, environment: Mapping[str, str]) -> None:
-        marked = {**environment, MARKER: self.tree.mark}
+        marked = {**environment, MARKER: self.tree.mark, OWNER: owner_mark()}
         self._shell = await Shell.start(command, folder=folder, environment=marked, output_fd=self._pipe.write_fd)
         self._pipe.close_write_end()
         self.tree.lead(self._shell.pid)
