@@ -36,13 +36,15 @@ def toml_text(rule: Rule) -> str:
     return tomlkit.dumps(document).strip() + "\n"
 
 
-def add_rule(config_file: Path, rule: Rule) -> None:
-    """Adds `rule` behind the others; nothing changes when the same rule is there already.
+def add_rule(config_file: Path, rule: Rule, *, before: Rule | None = None) -> None:
+    """Adds `rule` behind the others, or in front of the one that it is to win over.
+
+    Nothing changes when the same rule is there already.
 
     Raises:
         ConfigError: the file is missing, wrong or cannot be written, or the rule is refused. It is left as it was.
     """
-    _change(config_file, lambda document: _append(document, rule, config_file))
+    _change(config_file, lambda document: _add(document, rule, before, config_file))
 
 
 def remove_rule(config_file: Path, rule: Rule) -> bool:
@@ -54,8 +56,9 @@ def remove_rule(config_file: Path, rule: Rule) -> bool:
     return _change(config_file, lambda document: _remove(document, rule))
 
 
-def _append(document: TOMLDocument, rule: Rule, config_file: Path) -> bool:
-    if _values(rule) in _listed(document):
+def _add(document: TOMLDocument, rule: Rule, before: Rule | None, config_file: Path) -> bool:
+    listed = _listed(document)
+    if _values(rule) in listed:
         return False
     approvals = document.setdefault("approvals", tomlkit.table(is_super_table=True))
     rules = approvals.get("rules")
@@ -67,7 +70,8 @@ def _append(document: TOMLDocument, rule: Rule, config_file: Path) -> bool:
             file=config_file,
             key="approvals.rules",
         )
-    rules.append(_table(rule))
+    place = listed.index(_values(before)) if before is not None and _values(before) in listed else len(rules)
+    rules.insert(place, _table(rule))
     return True
 
 

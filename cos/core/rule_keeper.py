@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cos.agent.errors import CosError
+from cos.core.profiles import load_settings
 from cos.core.rule_file import add_rule
 from cos.core.rule_json import rule_words
 from cos.core.rule_proposals import RuleProposal, propose
@@ -59,10 +60,26 @@ class RuleKeeper:
             if answer.scope == "session":
                 await self.grants.add(approval, rules, answer.answered_by or "unknown")
             else:
-                file = self._profiles[approval.profile_id].config_file
-                for rule in rules:
-                    await asyncio.to_thread(add_rule, file, rule)
-        except CosError as error:
+                await asyncio.to_thread(self._write, approval, rules)
+        except (CosError, FileNotFoundError) as error:
             said = "; ".join(rule_words(rule) for rule in rules)
             return f"Allowed once. The rule could not be kept ({said}): {error}"
         return None
+
+    def _write(self, approval: PendingApproval, rules: Sequence[Rule]) -> None:
+        file = self._profiles[approval.profile_id].config_file
+        asking = first_match([known.rule() for known in load_settings(file).approvals.rules], self._judged(approval))
+        for rule in rules:
+            # Behind the rule that asks it would never count.
+            add_rule(file, rule, before=asking)
+
+    def _judged(self, approval: PendingApproval) -> JudgedCall:
+        workspace = Path(approval.workspace or approval.cwd or "/")
+        return judged_call(
+            tool=approval.tool,
+            origin=self._origins.get(approval.tool, ""),
+            risk=approval.risk,
+            args=approval.args,
+            tags=approval.tags,
+            folders=(Path(approval.cwd) if approval.cwd else workspace, workspace),
+        )

@@ -69,7 +69,7 @@ async def test_s_allows_the_command_in_this_session_only(core_home: CoreHome) ->
     assert config_file(core_home).read_bytes() == before
 
 
-async def test_a_writes_the_shown_rule_behind_the_others_and_keeps_comments(core_home: CoreHome) -> None:
+async def test_a_writes_the_shown_rule_where_it_counts_and_keeps_comments(core_home: CoreHome) -> None:
     file = config_file(core_home)
     file.write_text("# mine\n" + file.read_text())
     touch = ("terminal", {"command": "touch one"})

@@ -133,3 +133,11 @@ def test_wrong_rule_is_one_sentence(config: Path, rule: str, key: str, sentence:
         load_settings(config)
     assert caught.value.key is not None and caught.value.key.startswith(key)
     assert sentence in str(caught.value)
+
+
+def test_rule_goes_in_front_of_the_one_that_it_wins_over(config: Path) -> None:
+    asks = Rule(tool="terminal", decision="ask")
+    add_rule(config, asks)
+    add_rule(config, RULE, before=asks)
+    assert [rule.decision for rule in rules(config)] == ["deny", "allow", "ask"]
+    assert "# first\n" in config.read_text()
