@@ -97,7 +97,7 @@ def test_a_card_says_how_much_it_hides(detail: str) -> None:
 
 def test_the_head_names_both_sessions_of_a_child_and_the_tags() -> None:
     text = head_text(replace(CARD, root_title="plan a trip"), "[x] 2 of 5 ←→").plain
-    for piece in ("[x] 2 of 5", "waits 7s", "1m 2", "terminal  execute", "it runs a program", "in /w"):
+    for piece in ("[x] 2 of 5", "waits ", "s left", "terminal  execute", "it runs a program", "in /w"):
         assert piece in text
     assert "look it up ← plan a trip · home #area:home #client:acme" in text
 

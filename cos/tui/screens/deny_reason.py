@@ -37,8 +37,8 @@ class DenyReason(RequestPanel[Reason]):
         self._kept = kept
 
     def compose(self) -> ComposeResult:
-        yield Static(f"Deny: {self.heading}", markup=False, classes="title")
-        yield Input(self._kept, placeholder="Why not? Enter denies and tells the model", select_on_focus=False)
+        yield Static(f"Deny, and tell the model why (Enter): {self.heading}", markup=False, classes="title")
+        yield Input(self._kept, placeholder="Why not?", select_on_focus=False)
         yield Footer(show_command_palette=False)
 
     @on(Input.Submitted)

@@ -50,7 +50,7 @@ class KeepRule(RequestPanel[tuple["Rule", ...]]):
     KeepRule > ReadToEnd { height: 1fr; padding: 0 1; }
     KeepRule > ReadToEnd > * { height: auto; }
     KeepRule .kept { margin: 1 0 0 0; padding: 0 1; border-left: outer $warning; background: $surface; }
-    KeepRule Input { height: 3; }
+    KeepRule Input { padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "keep", "Allow and keep"),
@@ -126,7 +126,7 @@ class KeepRule(RequestPanel[tuple["Rule", ...]]):
         parts = self.query_one("#parts", Vertical)
         await parts.remove_children()
         await parts.mount_all(
-            Input(str(getattr(rule, part)), select_on_focus=False)
+            Input(str(getattr(rule, part)), select_on_focus=False, compact=True)
             for rule in self.proposal.rules
             if (part := part_of(rule))
         )

@@ -36,16 +36,13 @@ class RequestPanel(ModalScreen[Result | None]):
     def __init__(self, card: Card, *, arm_seconds: float = ARM_SECONDS) -> None:
         super().__init__()
         self.card = card
-        self.arming = Arming(self, arm_seconds, may_arm=lambda: self.is_current, changed=self.armed_changed)
+        self.arming = Arming(self, arm_seconds, may_arm=lambda: self.is_current, changed=lambda: None)
 
     @property
     def heading(self) -> str:
         """The request on one line."""
         place = f" in {self.card.cwd}" if self.card.cwd else ""
         return wording.one_line(f"{self.card.tool}{place} · {self.card.asker}")
-
-    def armed_changed(self) -> None:
-        """For the subclass."""
 
     def on_mount(self) -> None:
         self.arming.watch_window()

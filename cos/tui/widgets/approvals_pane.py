@@ -238,6 +238,6 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
         elif not self.has_focus:
             self.border_subtitle = "F4 to answer"
         elif not self._requests.was_seen(card):
-            self.border_subtitle = "n r deny · PgDn v: read on"
+            self.border_subtitle = "n deny · PgDn, v: read on"
         else:
-            self.border_subtitle = "y s a allow · n r deny" if self.arming.is_armed else "one moment …"
+            self.border_subtitle = "y allow once · n deny" if self.arming.is_armed else "one moment …"
