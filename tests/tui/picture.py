@@ -1,0 +1,101 @@
+"""The main screen with fixed content, without a core: what the snapshots are pictures of."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from textual.app import App
+
+from cos.agent.events import Usage
+from cos.agent.records import TurnStatus
+from cos.core.sessions import SessionRow
+from cos.tui.screens.main import MainScreen, Timing
+from cos.tui.transcript.calls import ToolCall
+from cos.tui.transcript.entries import AssistantText, Notice, Thinking, TurnHeader, UserMessage
+from cos.tui.widgets.approval_card import Card
+from cos.tui.widgets.status_line import Status
+
+NOW = datetime(2026, 11, 30, 14, 2, tzinfo=UTC)
+DIFF = """--- a/client.py
++++ b/client.py
+@@ -1,3 +1,4 @@
+ import time
+-RETRIES = 3
++RETRIES = int(os.environ.get("RETRIES", "3"))
++DELAY = 0.5
+"""
+
+
+def numbered(number: int) -> UUID:
+    return UUID(int=number)
+
+
+def row(number: int, title: str, status: TurnStatus | None, *, waiting: int = 0, minutes: int = 0) -> SessionRow:
+    ended = None if status is TurnStatus.RUNNING else NOW - timedelta(minutes=minutes)
+    return SessionRow(
+        id=numbered(number), profile_id="work", title=title, tags=("client:acme",), parent_session_id=None,
+        created_at=NOW, last_activity_at=NOW - timedelta(minutes=minutes), queue_paused=False, turn_status=status,
+        turn_started_at=NOW - timedelta(seconds=42, minutes=minutes), turn_completed_at=ended, waiting=waiting,
+        queued=0,
+    )  # fmt: skip
+
+
+def card(number: int, tool: str, detail: str, *, diff: str | None = None) -> Card:
+    return Card(
+        id=numbered(100 + number), session_id=numbered(1), turn_id=numbered(50 + number),
+        session_title="fix the retry", root_title=None, profile_id="work", tags=("client:acme",), tool=tool,
+        title="client.py (+2 -1)" if diff else detail, detail=detail, diff=diff,
+        reason="it changes files" if diff else "it runs a program with your rights",
+        risk="write" if diff else "execute", cwd="/home/ada/acme",
+        requested_at=NOW - timedelta(seconds=65), expires_at=NOW + timedelta(seconds=235),
+    )  # fmt: skip
+
+
+ROWS = [
+    row(1, "fix the retry", TurnStatus.RUNNING, waiting=2),
+    row(2, "昨天的部署脚本报错问题 👩‍👩‍👧‍👦", TurnStatus.RUNNING),
+    row(3, "[bold]not markup[/]", TurnStatus.FAILED, minutes=12),
+    row(4, "summary of the week", TurnStatus.COMPLETED, minutes=180),
+    row(5, "cut off", TurnStatus.INTERRUPTED, minutes=2000),
+]
+CARDS = [card(1, "patch", "", diff=DIFF), card(2, "terminal", "pytest -q tests/client && git push\u202e origin main")]
+
+
+class Picture(App[None]):
+    """Shows what it holds; nothing behind it moves."""
+
+    CSS_PATH = "../../cos/tui/screens/main.tcss"
+
+    def get_default_screen(self) -> MainScreen:
+        return MainScreen(Timing())
+
+    def on_ready(self) -> None:
+        screen = self.screen
+        assert isinstance(screen, MainScreen)
+        screen.sessions.show(ROWS)
+        screen.sessions.mark_current(numbered(1))
+        screen.approvals.show(CARDS)
+        screen.show_title("fix the retry  #client:acme")
+        screen.usage.show(Usage(input_tokens=12_300, output_tokens=450), Usage(input_tokens=1_200_000))
+        screen.status_line.status = Status(
+            profile="work", tags=("client:acme",), model="claude-sonnet-5-5", context="ctx 31k (3%)",
+            used="12.3k in · 450 out tokens", note="",
+        )  # fmt: skip
+        screen.composer.cursor_blink = False
+        screen.conversation.set_entries(
+            [
+                TurnHeader(key="t", text="2026-11-30 14:01 · running for 42s"),
+                UserMessage(key="u", text="make the retry configurable"),
+                Thinking(key="k", text="Two constants, one place."),
+                AssistantText(
+                    key="a", text="I change the client and run its **tests**:\n\n- `RETRIES` from the environment"
+                ),
+                ToolCall(key="c1", name="read_file", title="client.py", state="ok", duration_seconds=0.1, detail="x"),
+                ToolCall(
+                    key="c2", name="terminal", title="$ rm -rf build", state="denied", note="refused by tui - keep it"
+                ),
+                ToolCall(key="c3", name="patch", title="client.py (+2 -1)", state="waiting", detail="x"),
+                Notice(key="n", level="warning", text="overloaded. Trying again in 3 s (attempt 2 of 5); Esc stops it"),
+            ]
+        )
