@@ -16,6 +16,8 @@ _CLUSTER_JOINERS = {"\u200d", "\ufe0f", "\ufe0e"}
 _BIDI_AND_HIDDEN = "\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u00ad\u034f\u115f\u1160"
 _INVISIBLE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029{_BIDI_AND_HIDDEN}\U000e0000-\U000e007f]")
 
+_SIGNS = {0x1B: "\u241b", 0x9B: "\u27e8U+009B\u27e9", 0x0D: "\u240d"}
+
 TITLE_CHARACTERS = 60
 
 
@@ -33,6 +35,11 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _INVISIBLE.sub(lambda match: _sign(match.group()), _COLOUR.sub("", text.replace("\r\n", "\n")))
+
+
+def exact(text: str) -> str:
+    """As `visible`, but nothing is dropped either: colour sequences and carriage returns are shown too."""
+    return visible(text.translate(_SIGNS))
 
 
 def _sign(character: str) -> str:

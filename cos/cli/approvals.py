@@ -16,7 +16,7 @@ from uuid import UUID
 
 from cos.agent.errors import CosError
 from cos.agent.records import ApprovalAnswer
-from cos.agent.text import visible
+from cos.agent.text import exact, visible
 from cos.cli.compose import StartRequest, close_database, open_database
 from cos.core.config import load_config
 from cos.core.effective import Flags
@@ -160,7 +160,7 @@ def _card(item: PendingApproval) -> str:
     folder = f"\n  in {item.cwd}" if item.cwd else ""
     since = f"\n  since {item.requested_at.astimezone():%H:%M:%S}, until {item.expires_at.astimezone():%H:%M:%S}"
     text = item.diff or item.detail or item.title
-    detail = "\n".join(f"    {line}" for line in visible(text).split("\n"))
+    detail = "\n".join(f"    {line}" for line in exact(text).split("\n"))
     return f"{visible(head)}\n{visible(place + tags + folder)}{since}\n\n{detail}"
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from cos.agent.events import ApprovalRequested, ApprovalResolved
 from cos.agent.records import ApprovalAnswer
-from cos.agent.text import visible
+from cos.agent.text import exact, visible
 
 if TYPE_CHECKING:
     from cos.core.approval_desk import ApprovalDesk
@@ -43,7 +43,7 @@ class TerminalAnswers:
 
     def _ask(self, request: ApprovalRequested) -> None:
         self._asked = request.approval_id
-        detail = visible(request.detail or request.title)
+        detail = exact(request.detail or request.title)
         place = f"\n  in {visible(request.cwd)}" if request.cwd else ""
         print(f"\n{request.name} wants to run, and {request.reason}:\n\n{detail}\n{place}", file=sys.stderr)
         # What was typed before the question was on screen cannot have been meant as its answer.

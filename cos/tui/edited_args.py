@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from cos.agent.text import exact
 from cos.core.rules import SHELL_TOOLS
-from cos.tui.widgets.approval_card import exact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

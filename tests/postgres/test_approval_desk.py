@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
+import sys
+from asyncio.subprocess import PIPE
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +156,34 @@ async def test_the_hash_names_tool_arguments_and_folder(database: Database, tmp_
     same = content_hash(it.request(args={"a": 1, "b": 2}))
     assert content_hash(it.request(call_id="x", args={"b": 2, "a": 1})) == same
     assert content_hash(it.request(args={"a": 1, "b": 2.0})) != same
+
+
+async def test_of_200_requests_answered_from_two_processes_at_once_each_has_one_answer(
+    database: Database, core_url: str
+) -> None:
+    """H-021: nothing runs twice, and both sides are told the truth."""
+    it = await make_desk(database)
+    asking = [asyncio.ensure_future(it.desk.ask(it.request(call_id=f"c{number}"))) for number in range(200)]
+    while len(it.events) < 200:
+        await asyncio.sleep(0.01)
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.postgres.answering", core_url, stdin=PIPE, stdout=PIPE
+    )
+    assert other.stdin is not None
+    assert other.stdout is not None
+    assert await other.stdout.readline() == b"ready\n"
+    other.stdin.write(b"go\n")
+    ids = [event.approval_id for event in it.events[:200]]
+    ours = ApprovalAnswer(decision="allowed", answered_by="here")
+    told_here = await asyncio.gather(*(it.desk.answer(approval_id, ours) for approval_id in ids))
+    told_there = json.loads(await other.stdout.readline())
+    await other.wait()
+    # The other process may have answered some that we reached only afterwards: their waiters hear of it.
+    await it.desk.look()
+    answers = {f"c{number}": answer.decision for number, answer in enumerate(await asyncio.gather(*asking))}
+    got = {event.approval_id: answers[event.call_id] for event in it.events[:200]}
+    assert len(got) == 200
+    for approval_id, told in zip(ids, told_here, strict=True):
+        assert told_there[str(approval_id)] == told.decision == got[approval_id]
+    rows = await database.fetch(b"SELECT id, status FROM approvals")
+    assert {row["id"]: row["status"] for row in rows} == got

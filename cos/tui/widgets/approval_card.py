@@ -9,13 +9,12 @@ from uuid import UUID
 
 from rich.text import Text
 
-from cos.agent.text import visible
+from cos.agent.text import exact
 from cos.tui import wording
 
 MOST_LINES = 300
 MOST_CHARACTERS = 30_000
 """What a card shows of a text. The full screen shows all of it."""
-_SIGNS: Final = {0x1B: "␛", 0x9B: "⟨U+009B⟩", 0x0D: "␍"}
 _DIFF_STYLES: Final = (("+++ ", "dim"), ("--- ", "dim"), ("@@", "cyan"), ("+", "green"), ("-", "red"))
 
 
@@ -46,11 +45,6 @@ class Card:
     def asker(self) -> str:
         """The session; a child agent's with the one that it works for."""
         return f"{self.session_title} ← {self.root_title}" if self.root_title else self.session_title
-
-
-def exact(text: str) -> str:
-    """As `visible`, but nothing is dropped either: colour sequences and carriage returns are shown too."""
-    return visible(text.translate(_SIGNS))
 
 
 def head_text(card: Card, place: str) -> Text:
