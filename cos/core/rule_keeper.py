@@ -68,18 +68,7 @@ class RuleKeeper:
 
     def _write(self, approval: PendingApproval, rules: Sequence[Rule]) -> None:
         file = self._profiles[approval.profile_id].config_file
-        asking = first_match([known.rule() for known in load_settings(file).approvals.rules], self._judged(approval))
+        asking = first_match([known.rule() for known in load_settings(file).approvals.rules], self._call(approval))
         for rule in rules:
             # Behind the rule that asks it would never count.
             add_rule(file, rule, before=asking)
-
-    def _judged(self, approval: PendingApproval) -> JudgedCall:
-        workspace = Path(approval.workspace or approval.cwd or "/")
-        return judged_call(
-            tool=approval.tool,
-            origin=self._origins.get(approval.tool, ""),
-            risk=approval.risk,
-            args=approval.args,
-            tags=approval.tags,
-            folders=(Path(approval.cwd) if approval.cwd else workspace, workspace),
-        )

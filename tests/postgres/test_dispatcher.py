@@ -206,7 +206,7 @@ async def test_the_same_client_message_runs_once(core_url: str, tmp_path: Path, 
         assert await core.sessions.queue(session) == []
 
 
-async def test_two_processes_on_one_database_run_one_turn_at_a_time(core_url: str, tmp_path: Path) -> None:
+async def test_two_processes_on_one_database_run_one_turn_at_a_time_H_057(core_url: str, tmp_path: Path) -> None:
     replies = [said(f"r{n}") for n in range(12)]
     async with core_bench(core_url, tmp_path, replies) as one, core_bench(core_url, tmp_path, replies) as two:
         session = (await one.ask("hello")).turn.session_id

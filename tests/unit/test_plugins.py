@@ -75,7 +75,7 @@ async def test_names_that_would_reach_elsewhere_are_refused(folder: Folder, name
     ("line", "said"),
     [("raise SystemExit(3)", "SystemExit"), ("raise KeyboardInterrupt", "KeyboardInterrupt"), ("1 / 0", "division")],
 )
-async def test_a_plugin_that_raises_anything_at_all_fails_by_name(
+async def test_a_plugin_that_raises_anything_at_all_fails_by_name_H_100(
     folder: Folder, line: str, said: str, asynchronous: bool
 ) -> None:
     if asynchronous and "division" not in said:
