@@ -10,71 +10,37 @@ import asyncio
 import copy
 import json
 import logging
-import threading
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cos.agent.approver import ApprovalRequest, Approver
 from cos.agent.arguments import schema_errors
+from cos.agent.call_context import CallContext
 from cos.agent.cancellation import is_being_cancelled, uninterrupted
 from cos.agent.errors import TurnCancelled
-from cos.agent.events import MessageAdded, ToolFinished, ToolOutput, ToolProgress, ToolProposed, ToolStarted
+from cos.agent.events import MessageAdded, ToolFinished, ToolProposed, ToolStarted
 from cos.agent.hook_rules import first_string, judge_call
+from cos.agent.hook_words import approval_choice, call_status, error_type
 from cos.agent.ids import new_id
 from cos.agent.messages import ToolResultMessage, json_text, stored_form
-from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus
-from cos.agent.replies import args_text
-from cos.agent.results import NO_OUTPUT, clipped, error_type, refused_text, unknown_tool_text
+from cos.agent.records import ToolCallRecord, ToolCallStatus
+from cos.agent.results import NO_OUTPUT, clipped, refused_text, unknown_tool_text
 from cos.agent.text import storable
+from cos.agent.tool_code import crashed, describe, risk_of
 from cos.agent.tools import CallDescription, Tool, ToolError, ToolOk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from cos.agent.cancellation import CancelToken
     from cos.agent.hooks import HookBus
     from cos.agent.journal import Journal
     from cos.agent.messages import Message
-    from cos.agent.records import Risk
     from cos.agent.turn_state import CallState, TurnState
 
 log = logging.getLogger("cos.agent")
 
 _GRACE_SECONDS = 6.0
 """How long a tool that stops itself may take to do so."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """The `ToolContext` of one call."""
-
-    workspace: Path
-    cancel: CancelToken
-    state: TurnState
-    call: CallState
-    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
-    thread: int = field(default_factory=threading.get_ident)
-
-    def emit(self, text: str) -> None:
-        self._publish(ToolOutput, text)
-
-    def progress(self, text: str) -> None:
-        self._publish(ToolProgress, text)
-
-    def _publish(self, kind: type[ToolOutput] | type[ToolProgress], text: str) -> None:
-        """Sync tools call from threads, and a stopped one may go on calling: nobody listens to it any more."""
-
-        def publish() -> None:
-            if self.call.status is ToolCallStatus.RUNNING:
-                call = self.call.call
-                self.state.publish(kind(turn=self.state.turn, call_id=call.id, name=call.name, text=text))
-
-        if threading.get_ident() == self.thread:
-            publish()
-        elif not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(publish)
 
 
 class CallRunner:
@@ -120,7 +86,7 @@ class CallRunner:
     async def _prepare(self, state: TurnState, call: CallState) -> None:
         """Judge the call and ask the user if need be. Leaves a final status when it must not run."""
         tool = state.session.tools.get(call.call.name)
-        description = _describe(state, call, tool)
+        description = describe(state, call, tool)
         call.cwd = description.cwd
         state.publish(
             ToolProposed(
@@ -145,7 +111,7 @@ class CallRunner:
         except (TypeError, ValueError) as error:
             _refuse(call, ToolCallStatus.ERROR, f"Not run: a plugin put into the arguments what is not JSON: {error}.")
             return
-        call.risk = _risk(tool, call.call.args)
+        call.risk = risk_of(tool, call.call.args)
         if verdict.blocked_by is not None:
             _refuse(call, ToolCallStatus.DENIED, f"Not run: {verdict.message}")
             return
@@ -153,7 +119,7 @@ class CallRunner:
         if faults:
             _refuse(call, ToolCallStatus.ERROR, faults)
             return
-        description = _describe(state, call, tool)
+        description = describe(state, call, tool)
         if description.refusal:
             _refuse(call, ToolCallStatus.ERROR, f"Not run: {description.refusal}")
         elif verdict.reasons:
@@ -177,7 +143,7 @@ class CallRunner:
         await self._hooks.fire("pre_approval_request", **arguments)
         answer = await state.cancel.guard(self._approver.ask(request))
         call.approval = answer
-        await self._hooks.fire("post_approval_response", **arguments, choice=_choice(answer))
+        await self._hooks.fire("post_approval_response", **arguments, choice=approval_choice(answer))
         if answer.decision == "cancelled":
             raise TurnCancelled(answer.reason or "the request for approval was cancelled")
         if answer.decision == "allowed" and answer.args is not None:
@@ -197,11 +163,11 @@ class CallRunner:
             return
         verdict = await judge_call(self._hooks, **self._call_arguments(state, call, edited))
         call.call = call.call.model_copy(update={"args": edited})
-        call.risk = _risk(tool, edited)
+        call.risk = risk_of(tool, edited)
         if verdict.blocked_by is not None:
             _refuse(call, ToolCallStatus.DENIED, f"Not run: {verdict.message}")
             return
-        _describe(state, call, tool)
+        describe(state, call, tool)
         call.note = f"The user changed the arguments to {json.dumps(edited, ensure_ascii=False)}."
 
     async def _execute(self, state: TurnState, call: CallState) -> None:
@@ -217,7 +183,7 @@ class CallRunner:
         await self._record(state, call)
         call.started = True
         state.publish(ToolStarted(turn=state.turn, call_id=call.call.id, name=call.call.name))
-        context = _Context(state.session.workspace, state.cancel, state, call)
+        context = CallContext(state.session.workspace, state.cancel, state, call)
         began = time.monotonic()
         try:
             async with asyncio.timeout(tool.timeout_seconds):
@@ -232,9 +198,9 @@ class CallRunner:
             call.duration_ms = round((time.monotonic() - began) * 1000)
             if isinstance(error, TurnCancelled) or is_being_cancelled():
                 raise
-            outcome = _crashed(tool, error)
+            outcome = crashed(tool, error)
         except Exception as error:
-            outcome = _crashed(tool, error)
+            outcome = crashed(tool, error)
         call.duration_ms = round((time.monotonic() - began) * 1000)
         call.status = ToolCallStatus.OK if isinstance(outcome, ToolOk) else outcome.status
         call.content = outcome.content
@@ -244,7 +210,7 @@ class CallRunner:
         """Fire the hooks over the result, cut it to size, and put it into the journal."""
         call.content = clipped(storable(f"{call.note}\n{call.content}" if call.note else call.content))
         arguments = self._call_arguments(state, call, copy.deepcopy(call.call.args)) | {
-            "result": call.content, "duration_ms": call.duration_ms or 0, "status": _hook_status(call.status),
+            "result": call.content, "duration_ms": call.duration_ms or 0, "status": call_status(call.status),
             "error_type": error_type(call.status),
             "error_message": None if call.status is ToolCallStatus.OK else call.content,
         }  # fmt: skip
@@ -305,7 +271,7 @@ class CallRunner:
         }
 
 
-async def _awaited(tool: Tool, call: CallState, state: TurnState, context: _Context) -> ToolOk | ToolError:
+async def _awaited(tool: Tool, call: CallState, state: TurnState, context: CallContext) -> ToolOk | ToolError:
     return await tool.run(copy.deepcopy(call.call.args), state.turn, context)
 
 
@@ -328,31 +294,7 @@ def _only_reads(state: TurnState, call: CallState) -> bool:
     tool = state.session.tools.get(call.call.name)
     if tool is None or not tool.parallel or schema_errors(tool.schema, call.call.args):
         return False
-    return _risk(tool, call.call.args) == "read"
-
-
-def _risk(tool: Tool, args: dict[str, Any]) -> Risk:
-    try:
-        return tool.risk_of(args)
-    except Exception:
-        log.exception("tool %s of %s could not say what it risks", tool.name, tool.origin)
-        return "execute"
-
-
-def _describe(state: TurnState, call: CallState, tool: Tool | None) -> CallDescription:
-    plain = CallDescription(title=call.call.name, detail=args_text(call.call.args))
-    if tool is None or tool.describe is None or call.refusal or schema_errors(tool.schema, call.call.args):
-        return plain
-    try:
-        return tool.describe(copy.deepcopy(call.call.args), state.turn, state.session.workspace)
-    except Exception:
-        log.exception("tool %s of %s could not describe a call", tool.name, tool.origin)
-        return plain
-
-
-def _crashed(tool: Tool, error: BaseException) -> ToolError:
-    log.error("tool %s of %s failed", tool.name, tool.origin, exc_info=error)
-    return ToolError(content=f"The tool {tool.name} failed: {type(error).__name__}: {error}")
+    return risk_of(tool, call.call.args) == "read"
 
 
 def _refuse(call: CallState, status: ToolCallStatus, content: str) -> None:
@@ -366,19 +308,3 @@ def _end_early(state: TurnState, call: CallState) -> None:
     else:
         text = f"Not run: the turn ended before this call started ({reason})."
     _refuse(call, ToolCallStatus.CANCELLED, text)
-
-
-def _choice(answer: ApprovalAnswer) -> str:
-    names = {"denied": "deny", "expired": "timeout", "cancelled": "cancelled"}
-    return names.get(answer.decision, answer.scope)
-
-
-def _hook_status(status: ToolCallStatus) -> str:
-    names = {
-        ToolCallStatus.OK: "ok",
-        ToolCallStatus.DENIED: "blocked",
-        ToolCallStatus.EXPIRED: "blocked",
-        ToolCallStatus.CANCELLED: "cancelled",
-        ToolCallStatus.TIMED_OUT: "timeout",
-    }
-    return names.get(status, "error")

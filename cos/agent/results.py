@@ -66,15 +66,3 @@ def unanswered_status(status: ToolCallStatus, turn: TurnStatus) -> ToolCallStatu
     if status is ToolCallStatus.RUNNING:
         return ToolCallStatus.UNKNOWN
     return ToolCallStatus.CANCELLED
-
-
-def error_type(status: ToolCallStatus) -> str | None:
-    """The `error_type` that Hermes' hooks use for a status."""
-    names = {
-        ToolCallStatus.OK: None,
-        ToolCallStatus.DENIED: "plugin_block",
-        ToolCallStatus.EXPIRED: "plugin_block",
-        ToolCallStatus.CANCELLED: "keyboard_interrupt",
-        ToolCallStatus.TIMED_OUT: "tool_timeout",
-    }
-    return names.get(status, "tool_error")

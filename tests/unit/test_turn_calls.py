@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from cos.agent.events import ToolFinished, ToolOutput, ToolProgress, ToolProposed, ToolStarted, TurnCompleted
+from cos.agent.hook_words import error_type
 from cos.agent.hooks import APPROVAL_POLICY
 from cos.agent.identity import TurnInfo
 from cos.agent.messages import Part
 from cos.agent.provider import ModelReply, ProposedCall
 from cos.agent.providers.scripted import called, said
 from cos.agent.records import ApprovalAnswer, ToolCallStatus, TurnStatus
-from cos.agent.results import clipped, error_type, unanswered_status, unanswered_text
+from cos.agent.results import clipped, unanswered_status, unanswered_text
 from cos.agent.tools import CallDescription, ToolContext, ToolError, ToolOk, ToolOutcome
 from tests.agent_bench import Bench, bench, tool
 
