@@ -1,5 +1,6 @@
 """What a crash leaves behind never keeps the embedded server from starting, and never lets two of them run."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -61,14 +62,22 @@ def processes_with(word: str) -> list[int]:
     return found
 
 
+def kill_all(word: str) -> list[int]:
+    """Kill the processes with `word` in their command; those that they forked meanwhile are found the next time."""
+    found = processes_with(word)
+    for pid in found:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return found
+
+
 @pytest.mark.parametrize("progress", ["PG_VERSION", "base/5"])
 def test_database_killed_while_it_was_set_up_is_set_up_again(state: Path, user_of: MakeUser, progress: str) -> None:
     user = user_of(state)
     user.begin("attach")
     wait_until(lambda: list(state.glob(f"*/init-*/{progress}")))
     user.kill()
-    for pid in processes_with(f"{major_folder(state)}/init-"):
-        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not kill_all(f"{major_folder(state)}/init-"))
     assert not (major_folder(state) / "data").exists()
     assert starts_and_stops(state)
     assert not list(state.glob("*/init-*"))
