@@ -14,8 +14,8 @@ from cos.agent.errors import CosError
 from cos.agent.events import TurnCompleted
 from cos.agent.records import TurnStatus
 from cos.agent.tags import merge_tags
-from cos.cli.ask_elsewhere import follow_elsewhere
 from cos.cli.ask_output import AskOutput, JsonOutput, TextOutput
+from cos.cli.ask_waiting import print_end, turn_of_waiting
 from cos.cli.compose import Core, StartRequest, open_core
 from cos.cli.logs import log_to
 from cos.cli.terminal_answers import TerminalAnswers
@@ -97,16 +97,18 @@ async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
         if accepted.session_id is None or accepted.handled:
             output.reply(accepted.reply or "")
             return COMPLETED
-        if accepted.turn_id is None:
+        turn: UUID | TurnCompleted | None = accepted.turn_id
+        if turn is None:
             output.progress("The session is busy in another cos; waiting for the message's turn.")
-            limit = asyncio.timeout(wish.timeout_seconds)
-            return _exit_code(await follow_elsewhere(core.sessions, accepted, output, limit))
+            turn = await turn_of_waiting(core, accepted, asyncio.timeout(wish.timeout_seconds))
+        if isinstance(turn, TurnCompleted):
+            return _exit_code(await print_end(core.sessions, turn, output))
         output.session(accepted.session_id)
         _cancel_on_signals(core, accepted.session_id)
         if wish.timeout_seconds is not None:
             _cancel_after(core, accepted.session_id, wish.timeout_seconds, output)
         answers = TerminalAnswers(core.desk) if wish.can_answer else None
-        return _exit_code(await _follow(events, accepted.session_id, accepted.turn_id, answers, output))
+        return _exit_code(await _follow(events, accepted.session_id, turn, answers, output))
 
 
 async def _follow(

@@ -132,6 +132,13 @@ class Dispatcher:
             await self._queue_changed(session.id)
         return Accepted(session_id=session.id, message_id=message_id, turn_id=turn_id)
 
+    async def start_waiting(self, session_id: UUID, message_id: UUID) -> UUID | None:
+        """Start what waits in the session if nothing runs there any more; the turn of `message_id` if it was that one.
+
+        For a message that was left behind by the process whose turn it waited for.
+        """
+        return await self._start_next(session_id, message_id)
+
     async def resume_queue(self, session_id: UUID) -> None:
         """Go on with the messages that were left waiting when a turn was cancelled."""
         await self._sessions.pause_queue(session_id, paused=False)

@@ -114,6 +114,21 @@ def test_interrupt_cancels_the_turn_and_keeps_what_was_said(cos: Program, api: A
     assert "I begin" in json.dumps(api.requests[1].messages)
 
 
+def test_message_to_a_busy_session_waits_for_its_turn(cos: Program, api: ApiServer) -> None:
+    api.push(reply(text("First.", seconds_per_piece=1.0)), reply(text("Second.")))
+    first = cos.start("ask", "one", "--json")
+    assert first.stdout is not None
+    while json.loads(first.stdout.readline())["type"] != "message.delta":
+        continue
+    second = cos.run("ask", "two", "--continue")
+    assert (second.returncode, second.stdout) == (0, "Second.\n")
+    assert "waiting for the message's turn" in second.stderr
+    first.communicate(timeout=30)
+    assert first.returncode == 0
+    assert cos.rows("SELECT status FROM turns ORDER BY ordinal") == [("completed",), ("completed",)]
+    assert [message["role"] for message in api.requests[1].messages] == ["user", "assistant", "user"]
+
+
 def test_overload_and_dropped_connection_are_tried_again_and_said(cos: Program, api: ApiServer) -> None:
     api.push(http_error(529, "overloaded_error", "Overloaded"), reply(open_text("Once upon"), drop()))
     api.push(reply(text("Once upon a time.")))
