@@ -8,30 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import json
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from cos.agent.approver import ApprovalRequest, Approver
 from cos.agent.arguments import schema_errors
 from cos.agent.call_context import CallContext
+from cos.agent.call_judge import CallJudge, call_arguments, record_call, refuse
 from cos.agent.cancellation import is_being_cancelled, uninterrupted
 from cos.agent.errors import TurnCancelled
-from cos.agent.events import MessageAdded, ToolFinished, ToolProposed, ToolStarted
-from cos.agent.hook_rules import first_string, judge_call
-from cos.agent.hook_words import approval_choice, call_status, error_type
+from cos.agent.events import MessageAdded, ToolFinished, ToolStarted
+from cos.agent.hook_rules import first_string
+from cos.agent.hook_words import call_status, error_type
 from cos.agent.ids import new_id
-from cos.agent.messages import ToolResultMessage, json_text, stored_form
-from cos.agent.records import ToolCallRecord, ToolCallStatus
-from cos.agent.results import NO_OUTPUT, clipped, refused_text, unknown_tool_text
+from cos.agent.messages import ToolResultMessage, stored_form
+from cos.agent.records import ToolCallStatus
+from cos.agent.results import NO_OUTPUT, clipped
 from cos.agent.text import storable
-from cos.agent.tool_code import crashed, describe, risk_of
-from cos.agent.tools import CallDescription, Tool, ToolError, ToolOk
+from cos.agent.tool_code import crashed, risk_of
+from cos.agent.tools import Tool, ToolError, ToolOk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cos.agent.approver import Approver
     from cos.agent.hooks import HookBus
     from cos.agent.journal import Journal
     from cos.agent.messages import Message
@@ -49,7 +49,7 @@ class CallRunner:
     def __init__(self, hooks: HookBus, journal: Journal, approver: Approver) -> None:
         self._hooks = hooks
         self._journal = journal
-        self._approver = approver
+        self._judge = CallJudge(hooks, journal, approver)
 
     async def answer(self, state: TurnState) -> None:
         """Run `state.calls` and append one result for each.
@@ -57,7 +57,9 @@ class CallRunner:
         Raises:
             TurnCancelled: the token was set; `settle` then answers what is left.
         """
-        preparations = [asyncio.ensure_future(state.cancel.guard(self._prepare(state, call))) for call in state.calls]
+        preparations = [
+            asyncio.ensure_future(state.cancel.guard(self._judge.judge(state, call))) for call in state.calls
+        ]
         try:
             position = 0
             while position < len(state.calls):
@@ -83,96 +85,12 @@ class CallRunner:
                 await self._finalize(state, call)
             await self._append(state, call)
 
-    async def _prepare(self, state: TurnState, call: CallState) -> None:
-        """Judge the call and ask the user if need be. Leaves a final status when it must not run."""
-        tool = state.session.tools.get(call.call.name)
-        description = describe(state, call, tool)
-        call.cwd = description.cwd
-        state.publish(
-            ToolProposed(
-                turn=state.turn,
-                call_id=call.call.id,
-                name=call.call.name,
-                args=call.call.args,
-                title=description.title,
-            )
-        )
-        if tool is None:
-            _refuse(call, ToolCallStatus.ERROR, unknown_tool_text(call.call.name, state.session.tools.names))
-            return
-        faults = call.refusal or schema_errors(tool.schema, call.call.args)
-        if faults:
-            _refuse(call, ToolCallStatus.ERROR, faults)
-            return
-        args = copy.deepcopy(call.call.args)
-        verdict = await judge_call(self._hooks, **self._call_arguments(state, call, args))
-        try:
-            call.call = call.call.model_copy(update={"args": json.loads(json_text(args))})
-        except (TypeError, ValueError) as error:
-            _refuse(call, ToolCallStatus.ERROR, f"Not run: a plugin put into the arguments what is not JSON: {error}.")
-            return
-        call.risk = risk_of(tool, call.call.args)
-        if verdict.blocked_by is not None:
-            _refuse(call, ToolCallStatus.DENIED, f"Not run: {verdict.message}")
-            return
-        faults = schema_errors(tool.schema, call.call.args)
-        if faults:
-            _refuse(call, ToolCallStatus.ERROR, faults)
-            return
-        description = describe(state, call, tool)
-        if description.refusal:
-            _refuse(call, ToolCallStatus.ERROR, f"Not run: {description.refusal}")
-        elif verdict.reasons:
-            await self._ask(state, call, description, verdict.reasons)
-
-    async def _ask(
-        self, state: TurnState, call: CallState, description: CallDescription, reasons: tuple[str, ...]
-    ) -> None:
-        request = ApprovalRequest(
-            turn=state.turn, call_id=call.call.id, name=call.call.name, args=call.call.args, risk=call.risk,
-            description=description, reasons=reasons,
-        )  # fmt: skip
-        call.status = ToolCallStatus.WAITING
-        await self._record(state, call)
-        arguments = {
-            "turn": state.turn, "command": description.detail or description.title, "description": "; ".join(reasons),
-            "pattern_key": call.call.name, "pattern_keys": [call.call.name],
-            "session_key": str(state.turn.session_id), "surface": self._approver.surface,
-            "turn_id": str(state.turn.turn_id), "tool_call_id": call.call.id,
-        }  # fmt: skip
-        await self._hooks.fire("pre_approval_request", **arguments)
-        answer = await state.cancel.guard(self._approver.ask(request))
-        call.approval = answer
-        await self._hooks.fire("post_approval_response", **arguments, choice=approval_choice(answer))
-        if answer.decision == "cancelled":
-            raise TurnCancelled(answer.reason or "the request for approval was cancelled")
-        if answer.decision == "allowed" and answer.args is not None:
-            await self._take_edited(state, call, answer.args)
-        elif answer.decision != "allowed":
-            status = ToolCallStatus.EXPIRED if answer.decision == "expired" else ToolCallStatus.DENIED
-            _refuse(call, status, refused_text(answer))
-
-    async def _take_edited(self, state: TurnState, call: CallState, args: dict[str, Any]) -> None:
-        """Let the call run with the arguments that the user wrote, unless they are none or a guard blocks them."""
-        tool = state.session.tools.get(call.call.name)
-        assert tool is not None
-        edited = json.loads(json_text(args))
-        faults = schema_errors(tool.schema, edited)
-        if faults:
-            _refuse(call, ToolCallStatus.ERROR, f"Not run: the arguments as the user changed them do not fit. {faults}")
-            return
-        verdict = await judge_call(self._hooks, **self._call_arguments(state, call, edited))
-        call.call = call.call.model_copy(update={"args": edited})
-        call.risk = risk_of(tool, edited)
-        if verdict.blocked_by is not None:
-            _refuse(call, ToolCallStatus.DENIED, f"Not run: {verdict.message}")
-            return
-        describe(state, call, tool)
-        call.note = f"The user changed the arguments to {json.dumps(edited, ensure_ascii=False)}."
-
     async def _execute(self, state: TurnState, call: CallState) -> None:
         if not call.status.is_final:
             state.cancel.check()
+            if state.changed_in_step:
+                await state.cancel.guard(self._judge.judge_again(state, call))
+        if not call.status.is_final:
             await self._run(state, call)
         await self._finalize(state, call)
 
@@ -180,8 +98,9 @@ class CallRunner:
         tool = state.session.tools.get(call.call.name)
         assert tool is not None
         call.status = ToolCallStatus.RUNNING
-        await self._record(state, call)
+        await record_call(self._journal, state, call)
         call.started = True
+        state.changed_in_step = state.changed_in_step or not tool.parallel
         state.publish(ToolStarted(turn=state.turn, call_id=call.call.id, name=call.call.name))
         context = CallContext(state.session.workspace, state.cancel, state, call)
         began = time.monotonic()
@@ -209,7 +128,7 @@ class CallRunner:
     async def _finalize(self, state: TurnState, call: CallState) -> None:
         """Fire the hooks over the result, cut it to size, and put it into the journal."""
         call.content = clipped(storable(f"{call.note}\n{call.content}" if call.note else call.content))
-        arguments = self._call_arguments(state, call, copy.deepcopy(call.call.args)) | {
+        arguments = call_arguments(state, call, copy.deepcopy(call.call.args)) | {
             "result": call.content, "duration_ms": call.duration_ms or 0, "status": call_status(call.status),
             "error_type": error_type(call.status),
             "error_message": None if call.status is ToolCallStatus.OK else call.content,
@@ -218,7 +137,7 @@ class CallRunner:
         replaced = first_string(await self._hooks.fire("transform_tool_result", **arguments), empty_counts=True)
         if replaced is not None:
             call.content = clipped(storable(replaced))
-        record = await self._record(state, call)
+        record = await record_call(self._journal, state, call)
         call.recorded = True
         if call.status in {ToolCallStatus.DENIED, ToolCallStatus.EXPIRED}:
             state.denied_calls += 1
@@ -244,31 +163,6 @@ class CallRunner:
         call.appended = True
         state.history.append(message)
         state.publish(MessageAdded(turn=state.turn, message_id=message_id, message=message))
-
-    async def _record(self, state: TurnState, call: CallState) -> ToolCallRecord:
-        record = ToolCallRecord(
-            call_id=call.call.id,
-            name=call.call.name,
-            args=call.call.args,
-            status=call.status,
-            result=call.content if call.status.is_final else None,
-            is_error=call.status.is_final and call.status is not ToolCallStatus.OK,
-            risk=call.risk,
-            duration_ms=call.duration_ms,
-            approval=call.approval,
-        )
-        await self._journal.record_tool_call(state.turn, record)
-        return record
-
-    def _call_arguments(self, state: TurnState, call: CallState, args: dict[str, Any]) -> dict[str, Any]:
-        return state.hook_ids() | {
-            "tool_name": call.call.name,
-            "args": args,
-            "tool_call_id": call.call.id,
-            "api_request_id": state.api_request_id,
-            "workspace": str(state.session.workspace),
-            "cwd": call.cwd or str(state.session.workspace),
-        }
 
 
 async def _awaited(tool: Tool, call: CallState, state: TurnState, context: CallContext) -> ToolOk | ToolError:
@@ -297,14 +191,10 @@ def _only_reads(state: TurnState, call: CallState) -> bool:
     return risk_of(tool, call.call.args) == "read"
 
 
-def _refuse(call: CallState, status: ToolCallStatus, content: str) -> None:
-    call.status, call.content = status, content
-
-
 def _end_early(state: TurnState, call: CallState) -> None:
     reason = state.cancel.reason or "the turn ended"
     if call.started:
         text = f"Stopped while it ran ({reason}). It may have had a part of its effect."
     else:
         text = f"Not run: the turn ended before this call started ({reason})."
-    _refuse(call, ToolCallStatus.CANCELLED, text)
+    refuse(call, ToolCallStatus.CANCELLED, text)

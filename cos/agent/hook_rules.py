@@ -55,7 +55,7 @@ async def judge_call(bus: HookBus, **arguments: Any) -> Verdict:
     The approval policy judges first, and a block ends it there. If a guard then changed `args`, the policy judges the
     final ones again; only its last word counts.
     """
-    policy = await bus.fire_for(lambda source: source == APPROVAL_POLICY, "pre_tool_call", **arguments)
+    policy = await _policy(bus, arguments)
     blocked = _block(policy)
     if blocked:
         return blocked
@@ -69,11 +69,25 @@ async def judge_call(bus: HookBus, **arguments: Any) -> Verdict:
         if isinstance(answer, Answer) and _action(answer) == "modify" and isinstance(answer.value.get("args"), dict):
             args.update(answer.value["args"])
     if repr(args) != before:  # Not ==, for which True, 1 and 1.0 are the same.
-        policy = await bus.fire_for(lambda source: source == APPROVAL_POLICY, "pre_tool_call", **arguments)
+        policy = await _policy(bus, arguments)
         blocked = _block(policy)
         if blocked:
             return blocked
-    asks = [answer for answer in (*policy, *guards) if isinstance(answer, Answer) and _action(answer) == "approve"]
+    return _asking((*policy, *guards))
+
+
+async def judge_by_policy(bus: HookBus, **arguments: Any) -> Verdict:
+    """What the approval policy alone says."""
+    policy = await _policy(bus, arguments)
+    return _block(policy) or _asking(policy)
+
+
+async def _policy(bus: HookBus, arguments: dict[str, Any]) -> Returns:
+    return await bus.fire_for(lambda source: source == APPROVAL_POLICY, "pre_tool_call", **arguments)
+
+
+def _asking(returns: Returns) -> Verdict:
+    asks = [answer for answer in returns if isinstance(answer, Answer) and _action(answer) == "approve"]
     return Verdict(reasons=tuple(str(a.value.get("message") or f"the plugin {a.source} wants it asked") for a in asks))
 
 

@@ -192,6 +192,7 @@ class Agent:
         state.open_reply = None
         state.text = taken.message.text or ""
         state.had_output = state.had_output or not is_blank(taken.message)
+        state.changed_in_step = False
         state.calls = [CallState(call, taken.refusals.get(call.id)) for call in taken.message.tool_calls]
 
     async def _keep_shown(self, state: TurnState, *, active: bool) -> None:

@@ -36,6 +36,8 @@ class CallState:
     parts: tuple[Part, ...] = ()
     cwd: str | None = None
     """The folder it would run in, by the tool's own description."""
+    shown: tuple[str, str | None] | None = None
+    """Title and folder of the call as the user last saw it in a request for approval."""
     note: str = ""
     """What the model must know of how it ran, before the result."""
     duration_ms: int | None = None
@@ -63,6 +65,8 @@ class TurnState:
     """The reply being streamed, until it is in the journal."""
     calls: list[CallState] = field(default_factory=list)
     """The calls of the current step."""
+    changed_in_step: bool = False
+    """A call of this step has run that may have changed what those after it do."""
     fruitless_steps: int = 0
     """Consecutive steps in which no call could even be judged."""
     nudged: bool = False

@@ -19,7 +19,7 @@ from cos.agent.providers.scripted import called, said
 from cos.agent.records import ApprovalAnswer, ToolCallStatus, TurnStatus
 from cos.agent.results import clipped, unanswered_status, unanswered_text
 from cos.agent.tools import CallDescription, ToolContext, ToolError, ToolOk, ToolOutcome
-from tests.agent_bench import Bench, bench, tool
+from tests.agent_bench import ALLOWED, Bench, bench, tool
 
 ASK = {"action": "approve", "message": "it changes files"}
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -388,3 +388,54 @@ def test_the_end_of_a_turn_says_whether_a_call_may_have_had_an_effect() -> None:
     ends = [unanswered_status(status, TurnStatus.FAILED) for status in (running, proposed, ToolCallStatus.OK)]
     assert ends == [ToolCallStatus.UNKNOWN, ToolCallStatus.CANCELLED, ToolCallStatus.OK]
     assert error_type(ToolCallStatus.UNKNOWN) == "tool_error"
+
+
+@pytest.mark.parametrize("mode", ["asked", "unasked"])
+async def test_a_call_whose_folder_moved_while_it_waited_is_judged_again(mode: str) -> None:
+    """An earlier call of the step moves the folder: nobody has seen the later one there, and a rule may deny it."""
+    folder = "/tmp/one"
+    ran = list[str]()
+
+    async def move(args: dict[str, Any], turn: TurnInfo, ctx: ToolContext) -> ToolOutcome:
+        nonlocal folder
+        folder = "/tmp/two"
+        return ToolOk(content="moved")
+
+    async def run(args: dict[str, Any], turn: TurnInfo, ctx: ToolContext) -> ToolOutcome:
+        ran.append(folder)
+        return ToolOk(content="ran")
+
+    def describe(args: dict[str, Any], turn: TurnInfo, workspace: Any) -> CallDescription:
+        return CallDescription(title="rm -r build", cwd=folder)
+
+    def judge(tool_name: str, cwd: str) -> dict[str, str] | None:
+        if tool_name == "move":
+            return None
+        return ASK if mode == "asked" or cwd == "/tmp/two" else None
+
+    tools = tool("move", move, risk="execute"), tool("run", run, risk="execute", describe=describe)
+    calls = called(("a", "move", {}), ("b", "run", {}), ("c", "run", {}))
+    b = await bench([calls, said("ok")], *tools)
+    b.on("pre_tool_call", judge, source=APPROVAL_POLICY)
+    b.approver.answers = [ALLOWED] * (2 if mode == "asked" else 0) + [ApprovalAnswer(decision="denied"), ALLOWED]
+    await b.run()
+    folders = [(request.call_id, request.description.cwd) for request in b.approver.asked]
+    before = [("b", "/tmp/one"), ("c", "/tmp/one")] if mode == "asked" else []
+    assert folders == [*before, ("b", "/tmp/two"), ("c", "/tmp/two")]
+    assert (ran, statuses(b)["b"]) == (["/tmp/two"], ToolCallStatus.DENIED)
+    b.assert_whole()
+
+
+async def test_a_call_that_an_earlier_one_made_forbidden_does_not_run() -> None:
+    done = list[str]()
+
+    async def run(args: dict[str, Any], turn: TurnInfo, ctx: ToolContext) -> ToolOutcome:
+        done.append("ran")
+        return ToolOk(content="ran")
+
+    b = await bench([called(("a", "run", {}), ("b", "run", {})), said("ok")], tool("run", run, risk="execute"))
+    forbidden = {"action": "block", "message": "not any more"}
+    b.on("pre_tool_call", lambda: forbidden if done else None, source=APPROVAL_POLICY)
+    await b.run()
+    assert (len(done), b.results[1].content) == (1, "Not run: not any more")
+    b.assert_whole()

@@ -103,6 +103,15 @@ def test_password_in_a_url_is_a_secret_under_any_name() -> None:
 
 
 def test_environment_sets_a_plain_terminal_and_no_pager() -> None:
-    assert command_environment({"PATH": "/bin", "TERM": "xterm", "A_TOKEN": "x"}) == {
+    seen = command_environment({"PATH": "/bin", "TERM": "xterm", "A_TOKEN": "x"})
+    assert {name: value for name, value in seen.items() if "CONFIG" not in name} == {
         "PATH": "/bin", "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat",
     }  # fmt: skip
+
+
+def test_settings_of_git_come_after_those_of_the_user() -> None:
+    own = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "user.name", "GIT_CONFIG_VALUE_0": "me"}
+    seen = command_environment(own)
+    assert seen["GIT_CONFIG_COUNT"] == "3"
+    keys = [seen[f"GIT_CONFIG_KEY_{number}"] for number in range(3)]
+    assert keys == ["user.name", "safe.bareRepository", "core.fsmonitor"]

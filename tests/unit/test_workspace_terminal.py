@@ -145,6 +145,21 @@ async def test_secrets_do_not_reach_the_command(ctx: RecordingContext, workspace
     assert "sk-" not in output
 
 
+async def test_reading_git_command_runs_no_program_that_a_folder_names(
+    terminal: Terminal, ctx: RecordingContext, workspace: Path
+) -> None:
+    """A folder that looks like a bare repository, and a repository with a monitor of its own."""
+    await terminal.run({"command": "git init -q --bare trap && git init -q . && printf x >a"}, new_turn(), ctx)
+    for config in (workspace / "trap" / "config", workspace / ".git" / "config"):
+        with config.open("a") as file:
+            file.write(
+                f'[core]\n\tfsmonitor = "touch {workspace}/ran; false"\n\tbare = false\n\tworktree = {workspace}\n'
+            )
+    for folder in ("trap", "."):
+        await terminal.run({"command": f"cd {folder} && git status", "workdir": "."}, new_turn(), ctx)
+    assert not (workspace / "ran").exists()
+
+
 async def test_syntax_error_shows_the_command_and_not_our_wrapper(terminal: Terminal, ctx: RecordingContext) -> None:
     result = content(await terminal.run({"command": "echo hi\necho ("}, new_turn(), ctx))
     assert result["exit_code"] != 0
