@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from cos.agent.events import Usage
     from cos.agent.identity import NewSession, TurnInfo
-    from cos.agent.messages import Message, UserMessage
+    from cos.agent.messages import AssistantMessage, Message, UserMessage
     from cos.agent.records import ToolCallRecord, TurnStatus
 
 
@@ -48,6 +48,15 @@ class Journal(Protocol):
     ) -> None:
         """Append at the end of the session. The tool calls of an assistant message become `proposed` records in the
         same transaction. An inactive message is kept and shown, and never sent to a model."""
+        ...
+
+    async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
+        """Keep what is on screen of the reply being streamed, in place of what was kept of it before.
+
+        It becomes a message of the session when the turn is closed and `message_id` was never appended: the turn's
+        process is gone. Thinking alone becomes an inactive one. May run beside other calls; on a closed turn it does
+        nothing.
+        """
         ...
 
     async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:

@@ -36,6 +36,8 @@ class StoredSession:
     messages: list[StoredMessage] = field(default_factory=list)
     tool_calls: dict[str, ToolCallRecord] = field(default_factory=dict)
     turns: dict[UUID, TurnStatus] = field(default_factory=dict)
+    open_replies: dict[UUID, tuple[UUID, AssistantMessage]] = field(default_factory=dict)
+    """By turn: the id and the shown part of the reply being streamed."""
 
     @property
     def open_turn(self) -> UUID | None:
@@ -88,6 +90,11 @@ class MemoryJournal:
                 record = ToolCallRecord(call_id=call.id, name=call.name, args=call.args, status=ToolCallStatus.PROPOSED)
                 session.tool_calls.setdefault(call.id, record)
 
+    async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
+        session = self._session(turn.session_id)
+        if session.turns.get(turn.turn_id) is TurnStatus.RUNNING:
+            session.open_replies[turn.turn_id] = message_id, message
+
     async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:
         calls = self._open_session(turn).tool_calls
         known = calls.get(record.call_id)
@@ -106,6 +113,9 @@ class MemoryJournal:
         session = self._session(turn.session_id)
         if session.turns.get(turn.turn_id) is not TurnStatus.RUNNING:
             return
+        message_id, reply = session.open_replies.pop(turn.turn_id, (None, None))
+        if reply is not None and all(row.message_id != message_id for row in session.messages):
+            await self.append_message(turn, reply, message_id=message_id, active=reply.text is not None)
         for row in [row for row in session.messages if row.turn_id == turn.turn_id and row.active]:
             if isinstance(row.message, AssistantMessage):
                 for call in row.message.tool_calls:

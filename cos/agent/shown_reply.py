@@ -6,8 +6,11 @@ beyond is appended. When it differs, the old text stays as a message of its own,
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final
 
 from cos.agent.cancellation import uninterrupted
 from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta
@@ -20,6 +23,11 @@ if TYPE_CHECKING:
     from cos.agent.events import AgentEvent
     from cos.agent.identity import TurnInfo
     from cos.agent.journal import Journal
+
+log = logging.getLogger("cos.agent")
+
+KEEP_SECONDS: Final = 0.25
+"""How often what is on screen is made durable while it grows."""
 
 Publish = Callable[["AgentEvent"], None]
 
@@ -75,6 +83,46 @@ class ShownReply:
         self.message_id: UUID = new_id()
         self._text = _Strand()
         self._thinking = _Strand()
+        self._has_grown = False
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """While the block runs, the journal keeps up with the screen, so that a killed process loses no text.
+
+        A journal that does not answer holds up only the end of the block; its errors are logged, as the append of the
+        whole reply will meet them too.
+        """
+        ended = asyncio.Event()
+        keeper = asyncio.ensure_future(self._keep_until(ended))
+        try:
+            yield
+        finally:
+            ended.set()
+            await uninterrupted(_done(keeper))
+
+    async def _keep_until(self, ended: asyncio.Event) -> None:
+        while not ended.is_set():
+            try:
+                async with asyncio.timeout(KEEP_SECONDS):
+                    await ended.wait()
+            except TimeoutError:
+                await self._keep()
+        await self._keep()
+
+    async def _keep(self) -> None:
+        message = self.partial_message() if self._has_grown else None
+        if message is None:
+            return
+        self._has_grown = False
+        try:
+            await self._journal.keep_reply(self._turn, message, message_id=self.message_id)
+        except Exception:
+            self._has_grown = True
+            log.exception("what is on screen of turn %s could not be kept", self._turn.turn_id)
+
+    def _published(self, event: MessageDelta | ThinkingDelta) -> None:
+        self._has_grown = True
+        self._publish(event)
 
     def begin_attempt(self) -> None:
         self._text.begin_attempt()
@@ -85,14 +133,14 @@ class ShownReply:
         if fresh is None:
             await uninterrupted(self._supersede())
         elif fresh:
-            self._publish(MessageDelta(turn=self._turn, message_id=self.message_id, text=fresh))
+            self._published(MessageDelta(turn=self._turn, message_id=self.message_id, text=fresh))
 
     async def add_thinking(self, chunk: str) -> None:
         fresh = self._thinking.add(chunk)
         if fresh is None:
             await uninterrupted(self._supersede())
         elif fresh:
-            self._publish(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=fresh))
+            self._published(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=fresh))
 
     async def end_attempt(self) -> None:
         """The attempt is complete: text on screen that it does not have is kept apart."""
@@ -120,6 +168,10 @@ class ShownReply:
         self.message_id = new_id()
         thinking, text = self._thinking.restart_with_attempt(), self._text.restart_with_attempt()
         if thinking:
-            self._publish(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=thinking))
+            self._published(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=thinking))
         if text:
-            self._publish(MessageDelta(turn=self._turn, message_id=self.message_id, text=text))
+            self._published(MessageDelta(turn=self._turn, message_id=self.message_id, text=text))
+
+
+async def _done(keeper: asyncio.Future[None]) -> None:
+    await keeper

@@ -108,7 +108,11 @@ class ModelCaller:
         limit = self._retry.silence_seconds
         clock = asyncio.get_running_loop().time
         try:
-            async with asyncio.timeout(limit) as silence, self._provider.stream(request) as attempt.stream:
+            async with (
+                shown.kept(),
+                asyncio.timeout(limit) as silence,
+                self._provider.stream(request) as attempt.stream,
+            ):
                 async for chunk in attempt.stream:
                     silence.reschedule(clock() + limit)
                     if attempt.first_token_seconds is None:

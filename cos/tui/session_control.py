@@ -207,7 +207,8 @@ class SessionControl:
             self._screen.queue.show([], "")
             return
         waiting = await self._core.sessions.queue(row.id)
-        why = "paused, your next message goes on with it" if row.queue_paused else "for the running turn to end"
+        is_next = row.turn_status == "running" and not row.queue_paused
+        why = "for the running turn to end" if is_next else "paused until your next message"
         if row.id == self.current:
             self._screen.queue.show([message.text for message in waiting], why)
 

@@ -48,6 +48,9 @@ CREATE TABLE IF NOT EXISTS turns (
     CHECK (completed_at >= started_at),
     UNIQUE (session_id, ordinal)
 );
+-- What is on screen of the reply being streamed: it becomes a message when the turn's process dies.
+ALTER TABLE turns ADD COLUMN IF NOT EXISTS open_reply_id uuid;
+ALTER TABLE turns ADD COLUMN IF NOT EXISTS open_reply json;
 -- One active turn per session: the database forbids a second one.
 CREATE UNIQUE INDEX IF NOT EXISTS turns_one_active ON turns (session_id) WHERE completed_at IS NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS turns_client_message ON turns (session_id, client_message_id)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import time
 
 import psutil
 import pytest
@@ -109,6 +110,32 @@ def test_kill_while_a_tool_runs_loses_nothing_and_the_session_goes_on(cos: Progr
     assert content[-1]["text"] == "go on"
     assert cos.rows("SELECT status FROM turns ORDER BY ordinal") == [("interrupted",), ("completed",), ("completed",)]
     assert cos.rows("SELECT status FROM tool_calls") == [("unknown",)]
+
+
+def test_kill_while_a_reply_streams_keeps_what_was_shown_and_what_was_queued(cos: Program, api: ApiServer) -> None:
+    chat = cos.chat()
+    chat.until(READY)
+    api.push(reply(open_text("It was a dark and stormy"), silence()))
+    chat.say("tell a story")
+    chat.until("It was a dark and stormy")
+    chat.say("then another")
+    chat.until("for the running turn to end")
+    deadline = time.monotonic() + 20
+    while cos.rows("SELECT count(*) FROM turns WHERE open_reply IS NOT NULL") != [(1,)]:
+        assert time.monotonic() < deadline
+    chat.signal(signal.SIGKILL)
+    chat.until_end()
+
+    again = cos.chat("--continue")
+    shown = again.until(
+        "It was a dark and stormy", "the program ended", "then another", "paused until your next message"
+    )
+    assert "for the running turn to end" not in shown
+    api.push(reply(text("Another.")), reply(text("More.")))
+    again.say("go on")
+    again.until("Another.", "More.", "○ idle")
+    said = [message["content"][-1].get("text") for message in api.requests[-1].messages]
+    assert said == ["tell a story", "It was a dark and stormy", "then another", "Another.", "go on"]
 
 
 def _kill(pid: int) -> None:

@@ -417,7 +417,8 @@ async def test_a_call_whose_folder_moved_while_it_waited_is_judged_again(mode: s
     calls = called(("a", "move", {}), ("b", "run", {}), ("c", "run", {}))
     b = await bench([calls, said("ok")], *tools)
     b.on("pre_tool_call", judge, source=APPROVAL_POLICY)
-    b.approver.answers = [ALLOWED] * (2 if mode == "asked" else 0) + [ApprovalAnswer(decision="denied"), ALLOWED]
+    earlier = [ALLOWED] * (2 if mode == "asked" else 0)
+    b.approver.answers = [*earlier, ApprovalAnswer(decision="denied"), ALLOWED]
     await b.run()
     folders = [(request.call_id, request.description.cwd) for request in b.approver.asked]
     before = [("b", "/tmp/one"), ("c", "/tmp/one")] if mode == "asked" else []

@@ -100,6 +100,17 @@ class PostgresJournal:
 
         await self._database.transaction(work)
 
+    async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
+        row = {
+            "turn_id": turn.turn_id, "owner_boot_id": self._database.boot_id, "reply_id": message_id,
+            "body": message_json(message),
+        }  # fmt: skip
+
+        async def work(connection: Connection) -> None:
+            await connection.execute(self._sql["keep_reply"], row)
+
+        await self._database.transaction(work)
+
     async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:
         row = asdict(record) | {
             "session_id": turn.session_id, "turn_id": turn.turn_id, "profile_id": turn.profile_id,
@@ -145,6 +156,7 @@ class PostgresJournal:
         is_open = await (await connection.execute(self._sql["open_turn"], {"turn_id": turn.turn_id})).fetchone()
         if is_open is None:
             return False
+        await self._adopt_reply(connection, turn)
         status = TurnStatus(ending["status"])
         unanswered = await connection.execute(self._sql["unanswered_calls"], {"turn_id": turn.turn_id})
         for row in await unanswered.fetchall():
@@ -154,6 +166,14 @@ class PostgresJournal:
         await connection.execute(self._sql["close_turn"], ending)
         await tell_session(connection, self._database, turn.session_id, turn.profile_id)
         return True
+
+    async def _adopt_reply(self, connection: Connection, turn: TurnInfo) -> None:
+        """Make a message of what was shown of a reply that its process could not append."""
+        row = await (await connection.execute(self._sql["open_reply"], {"turn_id": turn.turn_id})).fetchone()
+        if row is not None:
+            message = message_from_json(row["body"])
+            active = isinstance(message, AssistantMessage) and message.text is not None
+            await self._insert(connection, turn, message, row["open_reply_id"], active=active)
 
     async def _settle(self, connection: Connection, turn: TurnInfo, row: dict[str, Any], status: TurnStatus) -> None:
         before = ToolCallStatus(row["status"])

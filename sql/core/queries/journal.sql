@@ -30,6 +30,16 @@ UPDATE turns SET last_activity_at = clock_timestamp()
 WHERE id = %(turn_id)s AND completed_at IS NULL AND owner_boot_id = %(owner_boot_id)s
 RETURNING id;
 
+-- name: keep_reply
+UPDATE turns SET open_reply_id = %(reply_id)s, open_reply = %(body)s, last_activity_at = clock_timestamp()
+WHERE id = %(turn_id)s AND completed_at IS NULL AND owner_boot_id = %(owner_boot_id)s;
+
+-- name: open_reply
+-- What was shown of a reply that never became a message.
+SELECT t.open_reply_id, t.open_reply::text AS body FROM turns t
+WHERE t.id = %(turn_id)s AND t.open_reply_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = t.open_reply_id);
+
 -- name: touch_session
 UPDATE sessions SET last_activity_at = clock_timestamp() WHERE id = %(session_id)s;
 
@@ -78,7 +88,8 @@ WHERE session_id = %(session_id)s AND call_id = %(call_id)s AND finished_at IS N
 -- An interrupted turn ended with its last sign of life, not when somebody noticed.
 UPDATE turns SET status = %(status)s,
                  completed_at = CASE WHEN %(status)s = 'interrupted' THEN last_activity_at ELSE clock_timestamp() END,
-                 stop_reason = %(stop_reason)s, error = %(error)s, usage = %(usage)s
+                 stop_reason = %(stop_reason)s, error = %(error)s, usage = %(usage)s,
+                 open_reply_id = NULL, open_reply = NULL
 WHERE id = %(turn_id)s AND completed_at IS NULL
 RETURNING id;
 
