@@ -163,8 +163,9 @@ async def test_a_guard_that_raises_or_hangs_blocks() -> None:
     def raises() -> None:
         raise ValueError("broken")
 
-    for callback, why in ((raises, "ValueError: broken"), (asyncio.Event().wait, "did not return within")):
-        bus = HookBus(timeout_seconds=0.01)
+    cases = (raises, 30, "ValueError: broken"), (asyncio.Event().wait, 0.01, "did not return within")
+    for callback, seconds, why in cases:
+        bus = HookBus(timeout_seconds=seconds)
         bus.register("pre_tool_call", callback, source="guardian")
         verdict = await judged(bus)
         assert verdict.blocked_by == "guardian"
