@@ -67,7 +67,8 @@ def test_allow_rule_is_read_word_by_word(match: str, command: str, allowed: bool
      "env git status", "A=1 git status", "sudo git status", "/usr/bin/git status", "./git status", "git status *",
      "git status ~", "git status {a,b}", "git status # x", "(git status)", "! git status", "time git status",
      "git status 'a\nb'",
-     "git status \\\n-s", "git() { rm x; }; git status", "if git status; then git status; fi", "git status 'a",
+     "git status \\\n-s", "git stat\\\nus", "gi\\\nt status",
+     "git() { rm x; }; git status", "if git status; then git status; fi", "git status 'a",
      "git status\x00",
      "git\u00a0status", "eval git status", "git status !x", "alias git=rm; git status"],
 )  # fmt: skip
@@ -89,7 +90,8 @@ def test_each_command_of_a_line_needs_an_allow_rule() -> None:
      "bash -c 'git push'", "ls; git push", "ls $(git push)", "git 'pu'sh", "g\\it push", "git push > x",
      "f() { git push; }; f",
      "git $x", "$x push", "echo git push | sh", "xargs git push", "git push 'a", "'git' push \x00", "(git push",
-     "git \\\npush",
+     "git \\\npush", "git pu\\\nsh", "gi\\\nt push", "gi\\\nt pu\\\nsh", "git\\\n push", "# a\\\ngit push",
+     "bash -c 'git pu\\\nsh'",
      "if true; then git push; fi", "eval 'git push'", "A=1 git push &", "find . -exec git push ;"],
 )  # fmt: skip
 @pytest.mark.parametrize("decision", ["deny", "ask"])
