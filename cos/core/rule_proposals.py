@@ -9,7 +9,7 @@ from typing import Literal
 
 from cos.core.path_globs import path_matches
 from cos.core.rule_words import allows_command
-from cos.core.rules import PATH_TOOLS, JudgedCall, Rule, relative_path
+from cos.core.rules import PATH_TOOLS, JudgedCall, Rule, relative_path, writes_to_git
 from cos.core.shell.tree import SimpleCommand
 from cos.core.shell.wrappers import WRAPPERS
 
@@ -22,15 +22,22 @@ _WITH_SUBCOMMANDS = frozenset(
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9_-]*")
 _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./^-]+")
 _GLOB = re.compile(r"[*?\[\]]")
-# Any further words would be any program.
+# Any further words would be any program, or (`git diff --output`) any file to write.
 _RUNS_ANYTHING = {
-    ("npm", "exec"),
-    ("uv", "run"),
-    ("poetry", "run"),
-    ("docker", "exec"),
-    ("docker", "run"),
-    ("go", "run"),
-}
+    "bundle": {"exec"},
+    "cargo": {"run"},
+    "docker": {"exec", "run"},
+    "git": {"bisect", "config", "diff", "difftool", "filter-branch", "grep", "log", "mergetool", "rebase", "show",
+            "submodule"},
+    "go": {"run"},
+    "kubectl": {"exec", "run"},
+    "npm": {"exec", "x"},
+    "pnpm": {"dlx", "exec"},
+    "podman": {"exec", "run"},
+    "poetry": {"run"},
+    "uv": {"run", "tool"},
+    "yarn": {"dlx", "exec"},
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +54,8 @@ def propose(call: JudgedCall) -> tuple[RuleProposal, ...]:
     """What could be allowed always so that `call` would have been; empty when no safe rule says it."""
     if call.command is not None:
         return tuple(_for_commands(call))
+    if writes_to_git(call):
+        return ()
     return (*_for_path(call), _for_tool(call))
 
 
@@ -86,9 +95,11 @@ def _quoted(word: str) -> str:
 
 def _subcommand(command: SimpleCommand) -> str:
     argv = command.argv or ()
-    if len(argv) < 2 or argv[0] in WRAPPERS or argv[0] not in _WITH_SUBCOMMANDS or argv[:2] in _RUNS_ANYTHING:
+    if len(argv) < 2 or argv[0] in WRAPPERS or argv[0] not in _WITH_SUBCOMMANDS:
         return ""
-    return f"{argv[0]} {argv[1]} *" if _SUBCOMMAND.fullmatch(argv[1]) else ""
+    if argv[1] in _RUNS_ANYTHING.get(argv[0], ()) or not _SUBCOMMAND.fullmatch(argv[1]):
+        return ""
+    return f"{argv[0]} {argv[1]} *"
 
 
 def _for_path(call: JudgedCall) -> Iterator[RuleProposal]:

@@ -15,7 +15,8 @@ names must hold. For shell tools `match` is read word by word:
   is not known (`git $x`) counts as a match, and so does a line that cannot be parsed when it holds the words.
 
 `path` is for tools with an argument `path`: a glob below the workspace, `*` within one part, `**` over several. Real
-paths are compared, so a link or `..` does not lead out, and nothing outside the workspace ever matches.
+paths are compared, so a link or `..` does not lead out, and nothing outside the workspace ever matches. No allow rule
+allows a write to a path with a part `.git`: what is written there can make git run programs.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from cos.core.shell.parsed import Parsed, parse
 Decision = Literal["allow", "ask", "deny"]
 SHELL_TOOLS = frozenset({"terminal"})
 PATH_TOOLS = frozenset({"read_file", "write_file", "patch", "search_files"})
+_WRITING_TOOLS = frozenset({"write_file", "patch"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +141,7 @@ def _applies(rule: Rule, call: JudgedCall, now: datetime) -> bool:
         and (rule.origin is None or fnmatchcase(call.origin, rule.origin))
         and (rule.tag is None or rule.tag in call.tags)
         and (rule.path is None or _path_applies(rule, call))
+        and not (rule.decision == "allow" and writes_to_git(call))
     )
 
 
@@ -155,6 +158,16 @@ def relative_path(call: JudgedCall) -> str | None:
     real = Path(os.path.realpath(call.cwd / text))
     workspace = Path(os.path.realpath(call.workspace))
     return real.relative_to(workspace).as_posix() if real.is_relative_to(workspace) else None
+
+
+def writes_to_git(call: JudgedCall) -> bool:
+    """Whether the call writes to a path with a part `.git`, as written or by real path."""
+    text = call.args.get("path")
+    if call.tool not in _WRITING_TOOLS or not isinstance(text, str) or "\0" in text:
+        return False
+    written = call.cwd / text
+    # Some file systems take `.GIT` for the same name.
+    return any(part.casefold() == ".git" for part in (*written.parts, *Path(os.path.realpath(written)).parts))
 
 
 def _allowed_parts(match: str, line: Parsed) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,8 @@ def test_allow_rule_is_read_word_by_word(match: str, command: str, allowed: bool
      "env git status", "A=1 git status", "sudo git status", "/usr/bin/git status", "./git status", "git status *",
      "git status ~", "git status {a,b}", "git status # x", "(git status)", "! git status", "time git status",
      "git status 'a\nb'",
-     "git status \\\n-s", "git() { rm x; }; git status", "if git status; then git status; fi", "git status 'a",
+     "git status \\\n-s", "git stat\\\nus", "gi\\\nt status",
+     "git() { rm x; }; git status", "if git status; then git status; fi", "git status 'a",
      "git status\x00",
      "git\u00a0status", "eval git status", "git status !x", "alias git=rm; git status"],
 )  # fmt: skip
@@ -88,7 +90,8 @@ def test_each_command_of_a_line_needs_an_allow_rule() -> None:
      "bash -c 'git push'", "ls; git push", "ls $(git push)", "git 'pu'sh", "g\\it push", "git push > x",
      "f() { git push; }; f",
      "git $x", "$x push", "echo git push | sh", "xargs git push", "git push 'a", "'git' push \x00", "(git push",
-     "git \\\npush",
+     "git \\\npush", "git pu\\\nsh", "gi\\\nt push", "gi\\\nt pu\\\nsh", "git\\\n push", "# a\\\ngit push",
+     "bash -c 'git pu\\\nsh'",
      "if true; then git push; fi", "eval 'git push'", "A=1 git push &", "find . -exec git push ;"],
 )  # fmt: skip
 @pytest.mark.parametrize("decision", ["deny", "ask"])
@@ -182,6 +185,50 @@ def test_path_rule_counts_for_real_paths_below_the_workspace(
 ) -> None:
     found = decide([Rule(tool="write_file", path=pattern, decision="allow")], write(workspace, path))
     assert found == ("allow" if counts else None)
+
+
+@pytest.mark.parametrize("tool", ["write_file", "patch"])
+@pytest.mark.parametrize(
+    "path", [".git/config", ".git", "docs/.git/hooks/x", "docs/../.git/x", "hooks/x", ".GIT/x", "docs/out/.git/x"]
+)
+@pytest.mark.parametrize(
+    ("narrowed", "decision", "counts"),
+    [
+        ({"path": "**"}, "allow", False),
+        ({"path": ".git/**"}, "allow", False),
+        ({}, "allow", False),
+        ({}, "ask", True),
+        ({}, "deny", True),
+    ],
+)
+def test_no_allow_rule_lets_write_into_git(
+    workspace: Path, tool: str, path: str, narrowed: dict[str, Any], decision: Decision, counts: bool
+) -> None:
+    (workspace / ".git" / "hooks").mkdir(parents=True)
+    (workspace / "hooks").symlink_to(workspace / ".git" / "hooks")
+    judged = replace(write(workspace, path), tool=tool)
+    found = decide([Rule(tool=tool, decision=decision, **narrowed)], judged)
+    assert found == (decision if counts else None)
+    assert propose(judged) == ()
+
+
+def test_rules_for_git_leave_reading_and_other_names_alone(workspace: Path) -> None:
+    allow = [Rule(tool="*", path="**", decision="allow")]
+    assert decide(allow, replace(write(workspace, ".git/config"), tool="read_file")) == "allow"
+    assert decide(allow, write(workspace, ".gitignore")) == "allow"
+    assert decide([Rule(tool="patch", path=".git/**", decision="deny")], write(workspace, ".git/x")) is None
+    assert decide([Rule(tool="write_file", path=".git/**", decision="deny")], write(workspace, ".git/x")) == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["podman run x", "podman exec a x", "kubectl exec a", "kubectl run a", "yarn exec x", "yarn dlx x", "pnpm exec x",
+     "pnpm dlx x", "npm exec x", "npm x y", "git rebase x", "git bisect x", "git submodule x", "git config x",
+     "git difftool", "git mergetool", "git diff", "git log", "git show", "git grep x", "uv tool x", "uv run x",
+     "bundle exec x", "cargo run"],
+)  # fmt: skip
+def test_what_runs_or_writes_anything_is_proposed_only_word_for_word(command: str) -> None:
+    assert [one.grade for one in propose(call(command))] == ["exact"]
 
 
 @pytest.mark.parametrize(

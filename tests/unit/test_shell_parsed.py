@@ -46,7 +46,8 @@ def test_anything_more_is_not_simple(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["a 'b", 'a "b', "a (", "a )", "a b\x00", "a\rb", "a\x1b[0m", "a\u00a0b", "a\u202eb", "a\u200bb", "a\ud800b",
-     "a " + "x" * MAX_BYTES, "a;" * 2000, "(" * 500 + ")" * 500, "for", "a >", "echo x=(1)"],
+     "a " + "x" * MAX_BYTES, "a;" * 2000, "(" * 500 + ")" * 500, "for", "a >", "echo x=(1)", "a\\\nb",
+     "a 'b\\\nc'", "a x\\\\\\\nb"],
     ids=lambda text: repr(text[:12]),
 )  # fmt: skip
 def test_what_is_not_understood_is_a_fault(text: str) -> None:

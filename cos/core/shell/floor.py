@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from cos.core.shell.floor_programs import ANYWHERE, Look, refusal
+from cos.core.shell.floor_programs import ANYWHERE, TRIGGER, Look, refusal
 from cos.core.shell.parsed import Parsed, parse
 from cos.core.shell.places import UNKNOWN_FOLDER, expanded, is_disk, operands
-from cos.core.shell.reached import Layers, Reached, reached
+from cos.core.shell.reached import Layers, Reached, listed, reached
 from cos.core.shell.wrappers import WRAPPERS, program
 
 _BOMB = re.compile(
@@ -22,7 +22,7 @@ _BOMB = re.compile(
 )
 _PIECES = re.compile(r"[;&|\n(){}`<>]|\$\(|'|\"")
 _SET = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
-_TRIGGER = "/proc/sysrq-trigger"
+_SUBSTITUTED = re.compile(r"/?(?:\$\((.+)\)|`(.+)`)", re.DOTALL)
 _NO_CHARACTERS = re.compile(r"\\\n|[\0\\]|\$(?=['\"])")
 _ODD_BLANKS = re.compile(r"[\r\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff]")
 _KEYWORDS = frozenset({"if", "then", "else", "elif", "do", "while", "until", "!", "time"})
@@ -38,7 +38,7 @@ def catastrophe(text: str, *, cwd: Path | None = None, home: Path | None = None)
     home_folder = home or Path.home()
     layers = reached(parse(text))
     folders = [str(cwd) if cwd else UNKNOWN_FOLDER]
-    variables: dict[str, str] = {}
+    variables = {name: value for one in layers.parsed for name, value in one.loops}
     for command in layers.commands:
         variables |= _assigned(command)
         if found := _refused(command, {**variables, **command.variables}, folders, home_folder):
@@ -60,6 +60,8 @@ def _refused(command: Reached, variables: Mapping[str, str], folders: list[str],
     texts = [text for word in command.words for text in expanded(word.text, variables)]
     # A word that is a whole command line only after expansion: X='rm -rf /'; $X
     texts = texts[0].split() + texts[1:] if texts and command.words[0].unknown else texts
+    if program(command.words) == "rm":
+        texts += [place for text in texts if (it := _SUBSTITUTED.fullmatch(text)) for place in _listed(it[1] or it[2])]
     for redirect in command.redirects:
         if not redirect.reads and (found := _written(expanded(redirect.target.text, variables), redirect.operator)):
             return found
@@ -73,11 +75,15 @@ def _refused(command: Reached, variables: Mapping[str, str], folders: list[str],
     return None
 
 
+def _listed(text: str) -> list[str]:
+    return [word.text for word in listed(parse(text).commands)]
+
+
 def _written(targets: list[str], operator: str) -> str | None:
     for target in targets:
         if is_disk(target):
             return f"it writes over the disk {target} ({operator})"
-        if target == _TRIGGER:
+        if target == TRIGGER:
             return "it makes the kernel act at once (sysrq-trigger)"
     return None
 

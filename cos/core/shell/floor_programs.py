@@ -14,7 +14,9 @@ _FILTERS = re.compile(
     r"|perm|inum|links|samefile|uid|gid|used)"
 )
 _DELETERS = frozenset({"rm", "shred", "unlink", "rmdir"})
-_POWER = frozenset({"poweroff", "reboot", "halt", "kexec", "shutdown", "soft-reboot"})
+_POWER = frozenset({"poweroff", "reboot", "halt", "kexec", "shutdown", "soft-reboot", "runlevel0", "runlevel6"})
+_UNIT = re.compile(r"\.(?:target|service)$")
+TRIGGER = "/proc/sysrq-trigger"
 _SIGNAL_VALUE = frozenset({"-s", "--signal", "-n", "-q", "--queue"})
 _ASKING = frozenset({"--help", "-h", "--version", "-V", "-?"})
 
@@ -83,18 +85,31 @@ def _finds(look: Look) -> str | None:
     runs = {one.rpartition("/")[2] for one in look.arguments}
     runs_deleter = bool({"-exec", "-execdir"}.intersection(look.arguments) and runs & _DELETERS)
     deletes = "-delete" in look.arguments or runs_deleter
-    is_filtered = any(
-        _FILTERS.fullmatch(one) and following not in {"*", ".*", "*.*", "/*"}
-        for one, following in zip(look.arguments, [*look.arguments[1:], ""], strict=True)
-    )
-    if not deletes or is_filtered:
+    if not deletes or is_filtered(look.arguments):
         return None
-    for path in look.arguments:
-        if path.startswith(("-", "(", "!")) and path not in {"-L", "-H", "-P"}:
-            break
+    for path in searched(look.arguments):
         if place := look.wiped(path):
             return f"it deletes all files in {place}"
     return None
+
+
+def searched(arguments: list[str]) -> list[str]:
+    """The places that `find` looks in."""
+    places = []
+    for one in arguments:
+        if one.startswith(("-", "(", "!")) and one not in {"-L", "-H", "-P"}:
+            break
+        if not one.startswith("-"):
+            places.append(one)
+    return places or ["."]
+
+
+def is_filtered(arguments: list[str]) -> bool:
+    """Whether `find` leaves something out, by its name, age or the like."""
+    return any(
+        _FILTERS.fullmatch(one) and following not in {"*", ".*", "*.*", "/*"}
+        for one, following in zip(arguments, [*arguments[1:], ""], strict=True)
+    )
 
 
 def _changes_rights(look: Look) -> str | None:
@@ -110,6 +125,8 @@ def _writes_disk(look: Look) -> str | None:
         target = text.partition("=")[2] if look.name == "dd" and text.startswith("of=") else text
         if (look.name != "dd" or text.startswith("of=")) and is_disk(target):
             return f"it writes over the disk {target} ({look.name})"
+        if target == TRIGGER:
+            return "it makes the kernel act at once (sysrq-trigger)"
     return None
 
 
@@ -118,6 +135,14 @@ def _copies_to_disk(look: Look) -> str | None:
     targets += [text.partition("=")[2] for text in look.arguments if text.startswith("--target-directory=")]
     found = next((target for target in targets if is_disk(target)), None)
     return f"it writes over the disk {found} ({look.name})" if found else None
+
+
+def _mirrors(look: Look) -> str | None:
+    target = list(operands(look.arguments))[-1:]
+    deletes = any(text.startswith("--del") for text in look.arguments) and not look.has("n", "dry-run")
+    if deletes and target and (place := look.wiped(target[0])):
+        return f"it deletes everything in {place} that is not in the source (rsync --delete)"
+    return _copies_to_disk(look)
 
 
 def _moves(look: Look) -> str | None:
@@ -148,9 +173,9 @@ def _runlevel(look: Look) -> str | None:
 
 
 def _system_control(look: Look) -> str | None:
-    found = next((word for word in operands(look.arguments) if word in _POWER), None)
+    found = next((word for word in operands(look.arguments) if _UNIT.sub("", word) in _POWER), None)
     verb = next(operands(look.arguments), "")
-    if found and (verb == found or not re.fullmatch(r"(list|is|show|status|cat|help|mask|unmask)\S*", verb)):
+    if found and (verb == found or not re.fullmatch(r"(list|is-|show|status|cat|help|mask|unmask)\S*", verb)):
         return f"it shuts the machine down or restarts it ({look.name} {found})"
     return None
 
@@ -159,6 +184,15 @@ def _wipes_disk(look: Look) -> str | None:
     if any(is_disk(text) for text in look.arguments):
         return f"it wipes a disk ({look.name})"
     return None
+
+
+def _partitions(look: Look) -> str | None:
+    clears = {
+        "sgdisk": look.has("Zzo", "zap", "zap-all", "clear"),
+        "parted": bool({"mklabel", "mktable"}.intersection(look.arguments)),
+        "cryptsetup": bool({"luksFormat", "luksErase", "erase", "reencrypt"}.intersection(look.arguments)),
+    }
+    return f"it wipes a disk ({look.name})" if clears[look.name] else None
 
 
 def _kills_all(_: Look) -> str | None:
@@ -170,7 +204,9 @@ _CHECKS: dict[str, Callable[[Look], str | None]] = {
     "find": _finds,
     **dict.fromkeys(("chmod", "chown", "chgrp", "setfacl"), _changes_rights),
     **dict.fromkeys(("dd", "tee", "truncate"), _writes_disk),
-    **dict.fromkeys(("cp", "install", "rsync"), _copies_to_disk),
+    **dict.fromkeys(("cp", "install"), _copies_to_disk),
+    "rsync": _mirrors,
+    **dict.fromkeys(("sgdisk", "parted", "cryptsetup"), _partitions),
     "mv": _moves,
     **dict.fromkeys(("wipefs", "shred", "blkdiscard", "mke2fs", "mkswap", "mkntfs", "mkdosfs"), _wipes_disk),
     "kill": _kills,

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cos.agent.text import storable
 from cos.core.shell.flat import FlatCommand, NotFlat, flat_commands
-from cos.core.shell.tree import SimpleCommand, read_tree
+from cos.core.shell.tree import SimpleCommand, TreeReading, read_tree
 
 MAX_BYTES = 100_000
 # tree-sitter's time grows with the square of these; a line with so many is asked about unread.
 MAX_OPERATORS = 1_500
 _OPERATORS = "|&;<>(`"
+# bash takes a backslash before a line break away together with it before it reads words.
+_CONTINUED = re.compile(r"(?<!\\)((?:\\\\)*)\\\n")
+# Between blanks that changes nothing. A blank after a backslash is none.
+_CONTINUED_WORD = re.compile(r"(?:(?<![\s\\])(?:\\\\)*|(?<!\\)(?:\\\\)+|\\[ \t])\\\n(?=\S)")
 # Control, format, surrogate and private characters, and blanks that are none for the shell or only in some locales.
 _ODD_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp", "Zs"})
 
@@ -26,6 +32,8 @@ class Parsed:
     """Every simple command in order, also inside substitutions, functions and loops. With a fault: what was found."""
     functions: tuple[str, ...] = ()
     """The names of the functions that it defines."""
+    loops: tuple[tuple[str, str], ...] = ()
+    """The variable of each `for`, and what it stands for: one word, or several as alternatives in braces."""
     is_flat: bool = False
     """Only simple commands in a row, with separators and redirects: nothing else is run than `commands`."""
     fault: str | None = None
@@ -50,19 +58,35 @@ def parse(text: str) -> Parsed:
     """Reads `text` as bash would."""
     if fault := _unfit(text):
         return Parsed(text=text, commands=(), fault=fault)
+    if _CONTINUED_WORD.search(text):
+        return _continued(text)
     reading = read_tree(text.encode())
     if reading.fault is not None:
-        return Parsed(
-            text=text, commands=tuple(reading.commands), functions=tuple(reading.functions), fault=reading.fault
-        )
+        return _found(text, (reading,), reading.fault)
     try:
         flat = flat_commands(text)
     except NotFlat:
-        return Parsed(text=text, commands=tuple(reading.commands), functions=tuple(reading.functions))
+        return _found(text, (reading,), None)
     if not _agree(flat, reading.commands):
         return Parsed(text=text, commands=tuple(reading.commands), fault="it can be read in more than one way")
     is_one_line = len(flat) == 1 and not flat[0].end and "\n" not in text.strip(" \t\n")
     return Parsed(text=text, commands=tuple(reading.commands), is_flat=True, is_one_line=is_one_line)
+
+
+def _continued(text: str) -> Parsed:
+    """A line with a word that goes on after a line break. In a comment or quotes it does not: read in both ways."""
+    readings = [read_tree(one.encode()) for one in (_CONTINUED.sub(r"\1", text), text)]
+    return _found(text, readings, "a word in it goes on after a backslash and a line break")
+
+
+def _found(text: str, readings: Sequence[TreeReading], fault: str | None) -> Parsed:
+    return Parsed(
+        text=text,
+        commands=tuple(command for one in readings for command in one.commands),
+        functions=tuple(name for one in readings for name in one.functions),
+        loops=tuple(loop for one in readings for loop in one.loops),
+        fault=fault,
+    )
 
 
 def _unfit(text: str) -> str | None:

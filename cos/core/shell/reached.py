@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cos.core.shell.flat import Redirect
+from cos.core.shell.floor_programs import is_filtered, searched
 from cos.core.shell.parsed import Parsed, parse
+from cos.core.shell.places import operands
 from cos.core.shell.tree import SimpleCommand
-from cos.core.shell.words import Word
+from cos.core.shell.words import Word, literal
 from cos.core.shell.wrappers import Inner, inner_commands, program, reads_commands
 
 _DEEPEST = 6
 _MOST_TEXTS = 200
 _PRINTERS = frozenset({"echo", "printf"})
+_CHOOSERS = frozenset({"grep", "egrep", "fgrep", "rg", "head", "tail", "fzf"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +63,13 @@ class _Search:
     def go_through(self, line: Parsed, variables: Mapping[str, str], depth: int) -> None:
         self.texts.append(line)
         printed = [word for one in line.commands if program(one.words) in _PRINTERS for word in one.words[1:]]
+        piped = [one for one in line.commands if "pipeline" in one.context]
+        given = printed + listed(piped)
         for one in line.commands:
             own = Reached(
                 words=one.words, redirects=one.redirects, assignments=one.assignments, variables=variables, depth=depth
             )
-            for item in _unwrapped(own, printed, 0):
+            for item in _unwrapped(own, given, 0):
                 if isinstance(item, Reached):
                     self.commands.append(item)
                 elif item.text is not None:
@@ -82,6 +87,20 @@ class _Search:
             self.texts.append(Parsed(text=text, commands=(), fault="commands are nested too deeply in it"))
         else:
             self.go_through(parse(text), variables, depth)
+
+
+def listed(commands: Sequence[SimpleCommand]) -> list[Word]:
+    """The places whose names `ls`, `find` and the printers give to what reads them; none when something chooses."""
+    found: list[Word] = []
+    for one in commands:
+        name, arguments = program(one.words), [word.text for word in one.words[1:]]
+        if name in _CHOOSERS:
+            return []
+        if name == "find" and not is_filtered(arguments):
+            found += map(literal, searched(arguments))
+        elif name in _PRINTERS or name == "ls":
+            found += map(literal, operands(arguments))
+    return found
 
 
 def _unwrapped(command: Reached, printed: list[Word], level: int) -> Iterator[Reached | Inner]:

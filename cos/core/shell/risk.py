@@ -7,6 +7,7 @@ configuration of a repository names (`core.fsmonitor`, a textconv filter): whoev
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -33,6 +34,9 @@ _NETWORK_VERBS = {
 }
 _MOST_MATCHES = 5_000
 _MOST_FOLDERS = 16
+_PATTERN = re.compile(r"[*?\[]")
+# bash and Python disagree about what these match, or bash's answer depends on its options.
+_UNSURE_PATTERN = re.compile(r"\[|\*\*")
 
 
 def command_risk(text: str) -> Risk:
@@ -62,17 +66,29 @@ def outside_paths(parsed: Parsed, workspace: Path, cwd: Path) -> tuple[str, ...]
             *(it.target for it in command.redirects if not _is_harmless_target(it.target.text)),
         ]
         found += [word.raw for word in words if _is_outside(word, real_workspace, folders)]
-        if program(command.words) in {"cd", "pushd"} and len(command.words) > 1 and len(folders) <= _MOST_FOLDERS:
-            target = command.words[1].text
-            folders += [Path(os.path.realpath(folder / target)) for folder in folders]
-            folders += [Path(os.path.normpath(folder / target)) for folder in folders]
+        if program(command.words) in {"cd", "pushd"} and len(command.words) > 1:
+            target = command.words[1]
+            if target.is_literal and len(folders) <= _MOST_FOLDERS:
+                folders = _followed(folders, target.text)
+            else:
+                # Where the following commands start is not known.
+                found.append(target.raw)
     return tuple(dict.fromkeys(found))
+
+
+def _followed(folders: Sequence[Path], target: str) -> list[Path]:
+    """The folders that commands after a `cd` may start in: the `cd` may also have failed."""
+    real = [Path(os.path.realpath(folder / target)) for folder in folders]
+    written = [Path(os.path.normpath(folder / target)) for folder in (*folders, *real)]
+    return list(dict.fromkeys((*folders, *real, *written)))
 
 
 def _reads(command: SimpleCommand) -> bool:
     if not command.words or command.assignments or not all(map(_is_harmless, command.words)):
         return False
     if not command.words[0].is_literal or not reads_only([word.text for word in command.words]):
+        return False
+    if command.words[0].text == "cd" and not command.words[1].is_literal:
         return False
     return all(_is_harmless_redirect(it.operator, it.descriptor, it.target) for it in command.redirects)
 
@@ -84,7 +100,8 @@ def _is_harmless(word: Word) -> bool:
     return (
         word.unknown == {"glob"}
         and word.raw == word.text
-        and word.raw[0] not in "*?[-"
+        and word.raw[0] not in "*?-"
+        and "[" not in word.raw
         and not any(part.startswith(".") and part not in {".", ".."} for part in word.raw.split("/"))
     )
 
@@ -107,10 +124,9 @@ def _is_outside(word: Word, workspace: Path, folders: Sequence[Path]) -> bool:
     if not word.is_literal and word.unknown != {"glob"}:
         return True
     return any(
-        not real.is_relative_to(workspace)
+        _leads_outside(text, folder, workspace, is_pattern=not word.is_literal and bool(_PATTERN.search(text)))
         for text in _possible_paths(word.text)
         for folder in folders
-        for real in _real_paths(text, folder, is_pattern=not word.is_literal)
     )
 
 
@@ -124,15 +140,25 @@ def _possible_paths(text: str) -> Iterator[str]:
         yield from (text[at:] for at in range(2, len(text)) if text[at] in "/.~" and not text[1:at].startswith("-"))
 
 
-def _real_paths(text: str, folder: Path, *, is_pattern: bool) -> Iterator[Path]:
+def _leads_outside(text: str, folder: Path, workspace: Path, *, is_pattern: bool) -> bool:
+    if is_pattern and _UNSURE_PATTERN.search(text):
+        return True
     try:
-        if is_pattern:
-            start = Path("/") if text.startswith("/") else folder
-            yield from (Path(os.path.realpath(it)) for it in islice(start.glob(text.lstrip("/")), _MOST_MATCHES))
-            text = text[: min(text.find(character) for character in "*?[" if character in text)].rpartition("/")[0]
-        yield Path(os.path.realpath(folder / text))
-    except (OSError, ValueError):
-        return
+        paths = _matches(text, folder) if is_pattern else [folder / text]
+        return len(paths) > _MOST_MATCHES or any(
+            not Path(os.path.realpath(path)).is_relative_to(workspace) for path in paths
+        )
+    except (OSError, ValueError, IndexError, RuntimeError):
+        # What Python cannot look up bash may find all the same.
+        return True
+
+
+def _matches(text: str, folder: Path) -> list[Path]:
+    """What a pattern stands for, and the folder that its first plain parts name."""
+    start = Path("/") if text.startswith("/") else folder
+    plain = text[: next(_PATTERN.finditer(text)).start()].rpartition("/")[0]
+    named = start / plain.lstrip("/")
+    return [named, *islice(start.glob(text.lstrip("/")), _MOST_MATCHES)]
 
 
 def _is_network(words: Sequence[Word]) -> bool:

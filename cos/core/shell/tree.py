@@ -64,6 +64,7 @@ class TreeReading:
 
     commands: list[SimpleCommand] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
+    loops: list[tuple[str, str]] = field(default_factory=list)
     has_comment: bool = False
     fault: str | None = None
 
@@ -111,6 +112,9 @@ class _Walk:
             return
         elif node.type == "function_definition" and (name := node.child_by_field_name("name")):
             self.reading.functions.append(self._raw(name))
+        elif node.type == "for_statement" and (name := node.child_by_field_name("variable")):
+            texts = [self._word(value).text for value in node.children_by_field_name("value")]
+            self.reading.loops.append((self._raw(name), f"{{{','.join(texts)}}}" if len(texts) > 1 else "".join(texts)))
         self._visit_children(node, children, context, depth)
 
     def _visit_children(self, node: Node, children: list[Node], context: frozenset[Context], depth: int) -> None:
