@@ -199,8 +199,8 @@ def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk
 
 
 def _policy_of(profile: Profile, flags: Flags) -> ProfilePolicy:
-    mode = effective_approval_mode(profile, flags)
-    return ProfilePolicy(mode=mode.value, source=mode.source, book=RuleBook(profile))
+    book = RuleBook(profile)
+    return ProfilePolicy(mode=lambda: effective_approval_mode(book.profile, flags), book=book)
 
 
 def _register_policy(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cos.agent.identity import TurnInfo
     from cos.agent.records import Risk
     from cos.agent.tools import Tool
+    from cos.core.effective import Sourced
 
 Mode = Literal["ask", "auto", "deny"]
 GrantsOf = Callable[[UUID], Awaitable[list[tuple[UUID, Rule]]]]
@@ -51,9 +52,8 @@ class Book(Protocol):
 class ProfilePolicy:
     """What one profile wants."""
 
-    mode: Mode
-    source: str
-    """Who set the mode, such as the profile's file or a flag."""
+    mode: Callable[[], Sourced[Mode]]
+    """The mode as it is after the book was read, and who set it, such as the profile's file or a flag."""
     book: Book
 
 
@@ -135,12 +135,13 @@ def _below_the_floor(call: JudgedCall) -> str | None:
 
 
 def _by_mode(policy: ProfilePolicy, call: JudgedCall) -> Verdict:
+    mode = policy.mode()
     outside = outside_paths(call.command, call.workspace, call.cwd) if call.command is not None else ()
-    if (call.risk == "read" and not outside) or policy.mode == "auto":
+    if (call.risk == "read" and not outside) or mode.value == "auto":
         return None
     why = _why(call, outside)
-    if policy.mode == "deny":
-        return _block(f"what needs approval is refused without asking ({policy.source}); {why}")
+    if mode.value == "deny":
+        return _block(f"what needs approval is refused without asking ({mode.source}); {why}")
     broken = f" (its rules are those of before: {policy.book.fault})" if policy.book.fault else ""
     return _ask(why + broken)
 

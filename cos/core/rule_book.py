@@ -1,8 +1,9 @@
-"""The rules of a profile as its file holds them now: another process, or the user, may have changed it meanwhile."""
+"""The rules and the mode of a profile as its file holds them now: another process, or the user, may have changed it."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cos.core.config_errors import ConfigError
@@ -37,9 +38,15 @@ class RuleBook:
                 self.fault = str(error)
                 log.warning("the rules of profile %s are those of before: %s", self._profile.id, error)
             else:
+                self._profile = replace(self._profile, settings=settings)
                 self._rules = tuple(rule.rule() for rule in settings.approvals.rules)
                 self.fault = None
         return self._rules
+
+    @property
+    def profile(self) -> Profile:
+        """The profile with the settings of the last reading."""
+        return self._profile
 
     def _now(self) -> Stamp:
         try:

@@ -15,7 +15,7 @@ from cos.agent.records import ApprovalAnswer
 from cos.tui.screens.deny_reason import DenyReason
 from cos.tui.screens.edit_args import EditArgs
 from cos.tui.screens.keep_rule import KeepRule
-from tests.fix_home import CoreHome
+from tests.fix_home import PROFILES, CoreHome
 from tests.tui.chat import Chat, chat_in
 from tests.tui.test_approvals import commands, decisions, selected
 
@@ -142,6 +142,20 @@ async def test_a_call_that_no_rule_describes_can_still_be_allowed_once(core_home
         assert len(chat.app.screen_stack) == 1
         await chat.answer("y")
         await chat.requests(0)
+
+
+async def test_a_mode_changed_in_the_file_holds_from_the_next_call(core_home: CoreHome) -> None:
+    core_home.script(*(called((name, "terminal", {"command": f"touch {name}"})) for name in ("c1", "c2")), said("end"))
+    core_home.write_profile("home", PROFILES["home"], rules='\n[approvals]\nmode = "auto"\n')
+    file = config_file(core_home)
+    async with chat_in(core_home) as chat:
+        file.write_text(file.read_text().replace("auto", "ask"))
+        await chat.say("go")
+        await chat.requests(1)
+        file.write_text(file.read_text().replace('"ask"', '"deny"'))
+        await chat.answer("y")
+        await chat.rests()
+        assert [call.state for call in chat.calls()] == ["ok", "denied"]
 
 
 async def test_always_with_a_broken_config_runs_the_call_once_and_says_why_H_096(core_home: CoreHome) -> None:

@@ -9,6 +9,7 @@ import pytest
 from cos.agent.hook_rules import Verdict, judge_call
 from cos.agent.hooks import HookBus
 from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
+from cos.core.effective import Sourced
 from tests.agent_bench import tool
 from tests.tool_context import new_turn
 from tests.unit.test_hooks import arguments
@@ -40,7 +41,7 @@ async def nothing(grant_id: UUID) -> None:
 
 async def verdict(mode: Mode, name: str, risk: Risk = "read") -> Verdict:
     bus = HookBus()
-    policies = {"home": ProfilePolicy(mode=mode, source="the profile home", book=NoBook())}
+    policies = {"home": ProfilePolicy(mode=lambda: Sourced(mode, "the profile home"), book=NoBook())}
     grants = SessionGrants(of_session=no_grants, used=nothing)
     register_approval_policy(bus, policies, {"known": tool("known", risk=risk)}, grants)
     return await judge_call(
