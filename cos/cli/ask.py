@@ -18,6 +18,7 @@ from cos.cli.ask_output import AskOutput, JsonOutput, TextOutput
 from cos.cli.ask_waiting import print_end, turn_of_waiting
 from cos.cli.compose import Core, StartRequest, open_core
 from cos.cli.logs import log_to
+from cos.cli.standing_refusal import StandingRefusal
 from cos.cli.terminal_answers import TerminalAnswers
 from cos.core.choose_session import chosen_session
 from cos.core.effective import Flags
@@ -45,6 +46,8 @@ class _Wish:
     timeout_seconds: float | None
     can_answer: bool
     """A person at this terminal can answer requests for approval."""
+    refusal: str | None
+    """Why every request is refused at once; None when somebody may answer."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,18 +64,23 @@ def _wish(options: argparse.Namespace) -> _Wish:
         raise CosError("the message is empty; give a text, or - and a text on standard input")
     can_answer = not reads_stdin and sys.stdin.isatty() and sys.stderr.isatty()
     is_denied = options.approve == "deny"
+    refusal = "flag --approve deny" if is_denied else None
+    is_unattended = not can_answer and options.approve is None
+    if is_unattended:
+        refusal = "nobody can answer here: this cos has no terminal"
     return _Wish(
         text=text,
         flags=Flags(
             profile=options.profile,
             approval_mode="deny" if is_denied else None,
-            is_unattended=not can_answer and options.approve is None,
+            is_unattended=is_unattended,
         ),
         tags=merge_tags(options.tags),
         session=options.session,
         resume=options.resume,
         timeout_seconds=options.timeout_seconds,
         can_answer=can_answer and not is_denied,
+        refusal=refusal,
     )
 
 
@@ -107,12 +115,23 @@ async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
         _cancel_on_signals(core, accepted.session_id)
         if wish.timeout_seconds is not None:
             _cancel_after(core, accepted.session_id, wish.timeout_seconds, output)
-        answers = TerminalAnswers(core.desk) if wish.can_answer else None
+        answers = _answers(core, wish)
         return _exit_code(await _follow(events, accepted.session_id, turn, answers, output))
 
 
+def _answers(core: Core, wish: _Wish) -> TerminalAnswers | StandingRefusal | None:
+    """Who answers requests for approval in this process."""
+    if wish.refusal is not None:
+        return StandingRefusal(core.desk, wish.refusal)
+    return TerminalAnswers(core.desk) if wish.can_answer else None
+
+
 async def _follow(
-    events: Subscription, session_id: UUID, turn_id: UUID, answers: TerminalAnswers | None, output: AskOutput
+    events: Subscription,
+    session_id: UUID,
+    turn_id: UUID,
+    answers: TerminalAnswers | StandingRefusal | None,
+    output: AskOutput,
 ) -> TurnCompleted:
     try:
         async for live in events:

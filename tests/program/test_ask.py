@@ -86,6 +86,16 @@ def test_denied_call_exits_3_and_is_not_run(program: Program) -> None:
     assert program.rows("SELECT status, duration_ms FROM tool_calls") == [("denied", None)]
 
 
+def test_a_rule_that_asks_is_refused_at_once_where_nobody_can_answer(program: Program) -> None:
+    rule = '[[approvals.rules]]\ntool = "terminal"\ndecision = "ask"\n'
+    program.profile("demo", f'provider = "mock"\n{rule}')
+    done = program.run("ask", "run a command", "--profile", "demo")
+    assert done.returncode == 3
+    assert program.rows("SELECT status, answered_by, answer_reason FROM approvals") == [
+        ("denied", "cos ask", "nobody can answer here: this cos has no terminal")
+    ]
+
+
 def test_refusal_exits_3(cos: Program, api: ApiServer) -> None:
     api.push(reply(text("I will not."), stop="refusal"))
     assert cos.run("ask", "hi").returncode == 3
