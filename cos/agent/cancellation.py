@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
 from cos.agent.errors import TurnCancelled
@@ -82,7 +82,7 @@ async def _end(task: asyncio.Future[Any]) -> None:
         raise cancelled
 
 
-async def uninterrupted(work: Coroutine[Any, Any, T]) -> T:
+async def uninterrupted(work: Awaitable[T]) -> T:
     """Await `work` to its end even when the caller is cancelled meanwhile; the cancellation is raised afterwards.
 
     For the few writes that must not be cut in half: the final records of a turn, and everything that holds a

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from cos.agent.cancellation import uninterrupted
+from cos.agent.errors import CosError
 from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta
 from cos.agent.ids import new_id
 from cos.agent.messages import AssistantMessage, stored_form
@@ -98,7 +99,7 @@ class ShownReply:
             yield
         finally:
             ended.set()
-            await uninterrupted(_done(keeper))
+            await uninterrupted(keeper)
 
     async def _keep_until(self, ended: asyncio.Event) -> None:
         while not ended.is_set():
@@ -116,7 +117,7 @@ class ShownReply:
         self._has_grown = False
         try:
             await self._journal.keep_reply(self._turn, message, message_id=self.message_id)
-        except Exception:
+        except CosError:
             self._has_grown = True
             log.exception("what is on screen of turn %s could not be kept", self._turn.turn_id)
 
@@ -171,7 +172,3 @@ class ShownReply:
             self._published(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=thinking))
         if text:
             self._published(MessageDelta(turn=self._turn, message_id=self.message_id, text=text))
-
-
-async def _done(keeper: asyncio.Future[None]) -> None:
-    await keeper

@@ -21,7 +21,7 @@ from cos.cli.logs import log_to
 from cos.cli.standing_refusal import StandingRefusal
 from cos.cli.terminal_answers import TerminalAnswers
 from cos.core.choose_session import chosen_session
-from cos.core.effective import Flags
+from cos.core.effective import NOBODY_ANSWERS, Flags
 from cos.core.inbound import Inbound
 from cos.core.live import Resync, session_of
 from cos.core.paths import Paths
@@ -46,8 +46,6 @@ class _Wish:
     timeout_seconds: float | None
     can_answer: bool
     """A person at this terminal can answer requests for approval."""
-    refusal: str | None
-    """Why every request is refused at once; None when somebody may answer."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -64,23 +62,18 @@ def _wish(options: argparse.Namespace) -> _Wish:
         raise CosError("the message is empty; give a text, or - and a text on standard input")
     can_answer = not reads_stdin and sys.stdin.isatty() and sys.stderr.isatty()
     is_denied = options.approve == "deny"
-    refusal = "flag --approve deny" if is_denied else None
-    is_unattended = not can_answer and options.approve is None
-    if is_unattended:
-        refusal = "nobody can answer here: this cos has no terminal"
     return _Wish(
         text=text,
         flags=Flags(
             profile=options.profile,
             approval_mode="deny" if is_denied else None,
-            is_unattended=is_unattended,
+            is_unattended=not can_answer and options.approve is None,
         ),
         tags=merge_tags(options.tags),
         session=options.session,
         resume=options.resume,
         timeout_seconds=options.timeout_seconds,
         can_answer=can_answer and not is_denied,
-        refusal=refusal,
     )
 
 
@@ -121,8 +114,10 @@ async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
 
 def _answers(core: Core, wish: _Wish) -> TerminalAnswers | StandingRefusal | None:
     """Who answers requests for approval in this process."""
-    if wish.refusal is not None:
-        return StandingRefusal(core.desk, wish.refusal)
+    if wish.flags.approval_mode == "deny":
+        return StandingRefusal(core.desk, "flag --approve deny")
+    if wish.flags.is_unattended:
+        return StandingRefusal(core.desk, NOBODY_ANSWERS)
     return TerminalAnswers(core.desk) if wish.can_answer else None
 
 

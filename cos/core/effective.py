@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 from pydantic_core import PydanticCustomError
@@ -22,6 +22,10 @@ from cos.core.settings import database_url, http_url
 
 T = TypeVar("T")
 _UNSET = {"tools": "all", "database.url": "embedded"}
+
+
+NOBODY_ANSWERS: Final = "nobody can answer here: this cos has no terminal"
+"""Why what needs approval is denied when `Flags.is_unattended`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +95,7 @@ def effective_approval_mode(profile: Profile, flags: Flags) -> Sourced[Literal["
         return Sourced(flags.approval_mode, "flag --approve")
     mode: Sourced[Literal["ask", "auto", "deny"]] = _of_profile(profile, profile.settings.approvals, "mode")
     if mode.value == "ask" and flags.is_unattended:
-        return Sourced("deny", "nobody can answer here: this cos has no terminal")
+        return Sourced("deny", NOBODY_ANSWERS)
     return mode
 
 
