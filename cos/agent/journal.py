@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from uuid import UUID
 
     from cos.agent.events import Usage
@@ -28,8 +29,9 @@ class Journal(Protocol):
 
     async def start_turn(
         self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
-    ) -> None:
-        """Open the turn, in one transaction with its prompt when one is given.
+    ) -> datetime:
+        """Open the turn, in one transaction with its prompt when one is given. Answers the moment
+        that is stored as its start.
 
         A `message_id` that waits in the session's queue leaves it in the same transaction.
 
@@ -71,8 +73,9 @@ class Journal(Protocol):
         stop_reason: str | None = None,
         error: str | None = None,
         usage: Usage | None = None,
-    ) -> None:
-        """Close the turn if it is open. The first to close it decides; a second call changes nothing.
+    ) -> datetime:
+        """Close the turn if it is open. The first to close it decides; a second call changes nothing. Answers the
+        moment that is stored as its end.
 
         In the same transaction every tool call of the turn that has no result receives one.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -36,6 +37,7 @@ class StoredSession:
     messages: list[StoredMessage] = field(default_factory=list)
     tool_calls: dict[str, ToolCallRecord] = field(default_factory=dict)
     turns: dict[UUID, TurnStatus] = field(default_factory=dict)
+    ended: dict[UUID, datetime] = field(default_factory=dict)
     open_replies: dict[UUID, tuple[UUID, AssistantMessage]] = field(default_factory=dict)
     """By turn: the id and the shown part of the reply being streamed."""
 
@@ -60,7 +62,7 @@ class MemoryJournal:
 
     async def start_turn(
         self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
-    ) -> None:
+    ) -> datetime:
         session = self._session(turn.session_id)
         if session.session.profile_id != turn.profile_id:
             raise IdentityError(f"session {turn.session_id} belongs to profile {session.session.profile_id}")
@@ -71,6 +73,7 @@ class MemoryJournal:
         session.turns[turn.turn_id] = TurnStatus.RUNNING
         if prompt is not None:
             await self.append_message(turn, prompt, message_id=message_id)
+        return datetime.now(UTC)
 
     async def annotate_prompt(self, turn: TurnInfo, message_id: UUID, context: str) -> None:
         for row in self._open_session(turn).messages:
@@ -109,10 +112,10 @@ class MemoryJournal:
         stop_reason: str | None = None,
         error: str | None = None,
         usage: Usage | None = None,
-    ) -> None:
+    ) -> datetime:
         session = self._session(turn.session_id)
         if session.turns.get(turn.turn_id) is not TurnStatus.RUNNING:
-            return
+            return session.ended[turn.turn_id]
         message_id, reply = session.open_replies.pop(turn.turn_id, (None, None))
         if reply is not None and all(row.message_id != message_id for row in session.messages):
             await self.append_message(turn, reply, message_id=message_id, active=reply.text is not None)
@@ -121,6 +124,8 @@ class MemoryJournal:
                 for call in row.message.tool_calls:
                     await self._settle(turn, session, call.id, status)
         session.turns[turn.turn_id] = status
+        session.ended[turn.turn_id] = datetime.now(UTC)
+        return session.ended[turn.turn_id]
 
     async def _settle(self, turn: TurnInfo, session: StoredSession, call_id: str, status: TurnStatus) -> None:
         if _is_answered(session, call_id):

@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from cos.agent.calls import CallRunner
@@ -117,7 +116,7 @@ class Agent:
         assert isinstance(kept, UserMessage)
         state = TurnState(turn=turn, session=session, prompt=kept, cancel=cancel, publish=self._publish)
         state.prompt_id = prompt_id or state.prompt_id
-        await self._journal.start_turn(turn, kept, message_id=state.prompt_id)
+        state.started_at = await self._journal.start_turn(turn, kept, message_id=state.prompt_id)
         self._publish(TurnStarted(turn=turn, started_at=state.started_at))
         self._publish(MessageAdded(turn=turn, message_id=state.prompt_id, message=kept))
         return state
@@ -258,7 +257,7 @@ class Agent:
             # The journal answers what is left when it closes the turn.
             log.exception("turn %s could not be settled", state.turn.turn_id)
             status, error = TurnStatus.FAILED, error or f"the end of this turn could not be stored ({failure})"
-        await self._journal.finish_turn(
+        completed_at = await self._journal.finish_turn(
             state.turn, status, stop_reason=state.stop_reason, error=error, usage=state.usage
         )
         outcome = TurnOutcome(
@@ -275,7 +274,7 @@ class Agent:
                 text=state.text,
                 usage=state.usage,
                 started_at=state.started_at,
-                completed_at=datetime.now(UTC),
+                completed_at=completed_at,
                 had_output=state.had_output,
                 denied_calls=state.denied_calls,
             )

@@ -124,9 +124,9 @@ async def a_message_gets_one_turn(it: JournalUnderTest) -> None:
 async def the_first_to_close_a_turn_decides(it: JournalUnderTest) -> None:
     turn = await opened(it.journal)
     await it.journal.append_message(turn, assistant("c"))
-    await it.journal.finish_turn(turn, TurnStatus.CANCELLED, usage=Usage(input_tokens=1))
+    ended_at = await it.journal.finish_turn(turn, TurnStatus.CANCELLED, usage=Usage(input_tokens=1))
     before = await it.journal.load_history(turn.session_id)
-    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    assert await it.journal.finish_turn(turn, TurnStatus.COMPLETED) == ended_at
     assert await it.status(turn.session_id, turn.turn_id) is TurnStatus.CANCELLED
     assert await it.journal.load_history(turn.session_id) == before
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 import pytest
@@ -70,12 +71,14 @@ async def test_a_history_pages_backwards_with_its_turns_and_inactive_messages(da
     journal, sessions = PostgresJournal(database), Sessions(database)
     turn = TurnInfo(profile_id="home", session_id=await session(journal), turn_id=new_id())
     turns = [turn, replace(turn, turn_id=new_id(), parent_turn_id=turn.turn_id)]
+    spans: dict[UUID, list[datetime]] = {}
     for number, each in enumerate(turns):
-        await journal.start_turn(each, UserMessage(text=f"q{number}"))
+        spans[each.turn_id] = [await journal.start_turn(each, UserMessage(text=f"q{number}"))]
         await journal.append_message(each, AssistantMessage(text=f"cut{number}", partial=True), active=False)
         await journal.append_message(each, AssistantMessage(text=f"a{number}"))
-        await journal.finish_turn(
-            each, TurnStatus.COMPLETED, stop_reason="end_turn", usage=Usage(input_tokens=number + 1)
+        used = Usage(input_tokens=number + 1)
+        spans[each.turn_id].append(
+            await journal.finish_turn(each, TurnStatus.COMPLETED, stop_reason="end_turn", usage=used)
         )
     newest = await sessions.transcript(turn.session_id, limit=4)
     assert [row.message.model_dump()["text"] for row in newest.messages] == ["a0", "q1", "cut1", "a1"]
@@ -84,6 +87,7 @@ async def test_a_history_pages_backwards_with_its_turns_and_inactive_messages(da
     assert {(row.ordinal, row.usage) for row in newest.turns.values()} == {
         (1, Usage(input_tokens=1)), (2, Usage(input_tokens=2)),
     }  # fmt: skip
+    assert {row.id: [row.started_at, row.completed_at] for row in newest.turns.values()} == spans
     older = await sessions.transcript(turn.session_id, before=newest.messages[0].ordinal, limit=4)
     assert [row.message.model_dump()["text"] for row in older.messages] == ["q0", "cut0"]
     assert not older.has_older

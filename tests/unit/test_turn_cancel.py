@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from datetime import datetime
+from typing import Any, cast
 
 import pytest
 
@@ -53,13 +54,14 @@ class SteppedJournal(MemoryJournal):
     async def record_tool_call(self, *args: Any, **more: Any) -> None:
         await uninterrupted(self._stepped(super().record_tool_call(*args, **more)))
 
-    async def finish_turn(self, *args: Any, **more: Any) -> None:
-        await uninterrupted(self._stepped(super().finish_turn(*args, **more)))
+    async def finish_turn(self, *args: Any, **more: Any) -> datetime:
+        return cast(datetime, await uninterrupted(self._stepped(super().finish_turn(*args, **more))))
 
-    async def _stepped(self, write: Any) -> None:
+    async def _stepped(self, write: Any) -> Any:
         await self.clock.tick()
-        await write
+        answer = await write
         await self.clock.tick()
+        return answer
 
 
 class SteppedStream:

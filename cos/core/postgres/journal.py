@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import psycopg
@@ -57,8 +58,8 @@ class PostgresJournal:
 
     async def start_turn(
         self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
-    ) -> None:
-        async def work(connection: Connection) -> None:
+    ) -> datetime:
+        async def work(connection: Connection) -> datetime:
             await self._lock(connection, turn)
             taken = await (await connection.execute(self._sql["take_queued"], {"id": message_id})).fetchone()
             row = {
@@ -68,7 +69,7 @@ class PostgresJournal:
                 "client_message_id": taken["client_message_id"] if taken else None,
             }  # fmt: skip
             try:
-                await connection.execute(self._sql["start_turn"], row)
+                started = await (await connection.execute(self._sql["start_turn"], row)).fetchall()
             except psycopg.errors.UniqueViolation as error:
                 if error.diag.constraint_name == "turns_client_message":
                     raise AlreadyAcceptedError(f"message {message_id} has its turn already") from error
@@ -76,8 +77,9 @@ class PostgresJournal:
             if prompt is not None:
                 await self._insert(connection, turn, prompt, message_id or new_id(), active=True)
             await tell_session(connection, self._database, turn.session_id, turn.profile_id)
+            return cast(datetime, started[0]["started_at"])
 
-        await self._database.transaction(work)
+        return await self._database.transaction(work)
 
     async def annotate_prompt(self, turn: TurnInfo, message_id: UUID, context: str) -> None:
         async def work(connection: Connection) -> None:
@@ -134,7 +136,7 @@ class PostgresJournal:
         stop_reason: str | None = None,
         error: str | None = None,
         usage: Usage | None = None,
-    ) -> None:
+    ) -> datetime:
         ending = {
             "turn_id": turn.turn_id, "status": status.value,
             "stop_reason": None if stop_reason is None else storable(stop_reason),
@@ -142,11 +144,13 @@ class PostgresJournal:
             "usage": json.dumps(asdict(usage)) if usage else None,
         }  # fmt: skip
 
-        async def work(connection: Connection) -> None:
+        async def work(connection: Connection) -> datetime:
             await self._lock(connection, turn)
             await self.close_in(connection, turn, ending)
+            ended = await (await connection.execute(self._sql["turn_end"], ending)).fetchall()
+            return cast(datetime, ended[0]["completed_at"])
 
-        await self._database.transaction(work)
+        return await self._database.transaction(work)
 
     async def close_in(self, connection: Connection, turn: TurnInfo, ending: dict[str, Any]) -> bool:
         """Close the turn inside a transaction that holds its session's lock: answer its calls, end its approvals.

@@ -22,7 +22,8 @@ DELETE FROM queued_messages WHERE id = %(id)s RETURNING client_message_id;
 INSERT INTO turns (id, session_id, profile_id, parent_turn_id, ordinal, tags, depth, owner_boot_id, client_message_id)
 VALUES (%(id)s, %(session_id)s, %(profile_id)s, %(parent_turn_id)s,
         (SELECT COALESCE(max(ordinal), 0) + 1 FROM turns WHERE session_id = %(session_id)s),
-        %(tags)s, %(depth)s, %(owner_boot_id)s, %(client_message_id)s);
+        %(tags)s, %(depth)s, %(owner_boot_id)s, %(client_message_id)s)
+RETURNING started_at;
 
 -- name: touch_turn
 -- Also the fence: a process that lost its turn finds no row here and must stop writing.
@@ -92,6 +93,9 @@ UPDATE turns SET status = %(status)s,
                  open_reply_id = NULL, open_reply = NULL
 WHERE id = %(turn_id)s AND completed_at IS NULL
 RETURNING id;
+
+-- name: turn_end
+SELECT completed_at FROM turns WHERE id = %(turn_id)s;
 
 -- name: open_turn
 SELECT owner_boot_id FROM turns WHERE id = %(turn_id)s AND completed_at IS NULL FOR UPDATE;
