@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on, work
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.timer import Timer
 from textual.worker import Worker, WorkerState
 
 from cos.agent.errors import CosError
@@ -76,6 +77,7 @@ class CosApp(App[None]):
         self._core: CorePort | None = None
         self._quit_pressed = 0.0
         self._is_leaving = False
+        self._ticker: Timer | None = None
         self.failure: str | None = None
         """Why the app could not go on; for the terminal after it has closed."""
         self.farewell: str | None = None
@@ -126,7 +128,7 @@ class CosApp(App[None]):
         self._pump(core, control)
         await control.begin(await self._first_session(core))
         self.main.connect(control)
-        self.set_interval(1.0, control.tick)
+        self._ticker = self.set_interval(1.0, control.tick)
         for sentence in await core.plugins.findings():
             self.notify(sentence, severity="warning", timeout=30, markup=False)
         await core.providers[control.place.profile_id].prepare()
@@ -217,4 +219,11 @@ class CosApp(App[None]):
             if self._core is not None:
                 await self._core.close()
         finally:
+            self.stop_drawing()
             self.exit()
+
+    def stop_drawing(self) -> None:
+        """Draw no more of what happens: the panes go before their app, and Textual ends an app's workers after them."""
+        self.workers.cancel_group(self, "feed")
+        if self._ticker is not None:
+            self._ticker.stop()

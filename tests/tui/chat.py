@@ -115,4 +115,7 @@ async def chat_in(
         chat = Chat(app, pilot, home)
         await chat.until(lambda: app.main.control is not None or app.failure, "the core is there")
         assert app.failure is None
-        yield chat
+        try:
+            yield chat
+        finally:
+            app.stop_drawing()
