@@ -23,6 +23,12 @@ CREATE TABLE IF NOT EXISTS sessions (
     archived_at timestamptz,
     queue_paused boolean NOT NULL DEFAULT false
 );
+-- Where a fork came from. It owns a copy of its history, so it outlives that session.
+ALTER TABLE sessions ADD COLUMN IF NOT EXISTS forked_from_session_id uuid REFERENCES sessions (id) ON DELETE SET NULL;
+-- When somebody last looked at it: a turn that ended later is news.
+ALTER TABLE sessions ADD COLUMN IF NOT EXISTS seen_at timestamptz;
+-- The newest model call: {"model", "used", "window"}, tokens; how full the context is.
+ALTER TABLE sessions ADD COLUMN IF NOT EXISTS context json;
 CREATE INDEX IF NOT EXISTS sessions_by_activity ON sessions (last_activity_at DESC, id DESC);
 CREATE INDEX IF NOT EXISTS sessions_by_parent ON sessions (parent_session_id) WHERE parent_session_id IS NOT NULL;
 
@@ -51,6 +57,10 @@ CREATE TABLE IF NOT EXISTS turns (
 -- What is on screen of the reply being streamed: it becomes a message when the turn's process dies.
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS open_reply_id uuid;
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS open_reply json;
+-- A rewound turn: kept, never sent to a model again, left out of the conversation.
+ALTER TABLE turns ADD COLUMN IF NOT EXISTS undone_at timestamptz;
+-- In a fork: the turn that this one repeats. It cost nothing again.
+ALTER TABLE turns ADD COLUMN IF NOT EXISTS copied_from_turn_id uuid;
 -- One active turn per session: the database forbids a second one.
 CREATE UNIQUE INDEX IF NOT EXISTS turns_one_active ON turns (session_id) WHERE completed_at IS NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS turns_client_message ON turns (session_id, client_message_id)
@@ -160,9 +170,22 @@ CREATE TABLE IF NOT EXISTS queued_messages (
     client_message_id text,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
+-- 'steer' goes into the running turn at its next step; 'now' goes before what waits. Whatever a turn leaves is its
+-- successor's prompt.
+ALTER TABLE queued_messages ADD COLUMN IF NOT EXISTS mode text NOT NULL DEFAULT 'queue'
+    CHECK (mode IN ('queue', 'steer', 'now'));
 CREATE INDEX IF NOT EXISTS queued_messages_in_order ON queued_messages (session_id, id);
 CREATE UNIQUE INDEX IF NOT EXISTS queued_messages_client ON queued_messages (session_id, client_message_id)
     WHERE client_message_id IS NOT NULL;
+
+-- What is written and not sent: one text per session, and one per profile for its next new session.
+CREATE TABLE IF NOT EXISTS drafts (
+    profile_id text NOT NULL,
+    session_id uuid REFERENCES sessions (id) ON DELETE CASCADE,
+    body text NOT NULL,
+    updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    UNIQUE NULLS NOT DISTINCT (profile_id, session_id)
+);
 
 CREATE TABLE IF NOT EXISTS blobs (
     hash text PRIMARY KEY,

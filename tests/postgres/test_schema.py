@@ -28,6 +28,7 @@ TABLES = {
     "messages",
     "tool_calls",
     "approval_grants",
+    "drafts",
     "approvals",
     "queued_messages",
     "blobs",
