@@ -169,6 +169,7 @@ async def _compose(
     dispatcher = Dispatcher(
         agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=feed.publish
     )
+    dispatcher.commands.add(*plugins.commands)
     background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish))
     return Core(
         paths=paths,

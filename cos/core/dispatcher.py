@@ -1,7 +1,8 @@
 """The Dispatcher: the way of every message on every surface, in the order of Hermes' gateway.
 
-`pre_gateway_dispatch` → profile and session → `post_gateway_admission` → the queue → frozen context → tags → the turn.
-A message is durable in its session's queue before `dispatch` returns; its turn takes it from there, first in first out.
+`pre_gateway_dispatch` → profile and session → slash commands → `post_gateway_admission` → the queue → frozen context →
+tags → the turn. A message is durable in its session's queue before `dispatch` returns; its turn takes it from there,
+first in first out.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from cos.agent.records import TurnStatus
 from cos.agent.session_context import SessionContext
 from cos.agent.tags import Tag, merge_tags
 from cos.agent.text import title_of
+from cos.core.commands import Commands
 from cos.core.errors import SessionError
 from cos.core.frozen import build_prompt, prompt_from_json, prompt_json
 from cos.core.inbound import Accepted, Inbound
@@ -85,6 +87,8 @@ class Dispatcher:
         plugins: LoadedPlugins,
         publish: Callable[[CoreEvent], None],
     ) -> None:
+        self.commands = Commands()
+        """The slash commands of this process; whoever composes the core adds to them."""
         self._agents = agents
         self._hooks = hooks
         self._journal = journal
@@ -99,6 +103,7 @@ class Dispatcher:
         """Take a message in.
 
         Raises:
+            CommandError: it is a slash command that does not exist or cannot do what was asked.
             ProfileError, SessionError, TagError: it names what is not there, or does not belong together.
             DatabaseError: it could not be kept; nothing was accepted.
         """
@@ -110,7 +115,12 @@ class Dispatcher:
             return Accepted(session_id=None, handled=True)
         if action and action["action"] == "rewrite" and isinstance(action.get("text"), str):
             inbound.text = action["text"]
-        session = await self._session_for(inbound)
+        session = await self._existing_session(inbound)
+        answer = await self.commands.run(inbound, session)
+        if answer is not None:
+            opened = answer.session_id or inbound.session_id
+            return Accepted(session_id=opened, handled=True, reply=answer.text or None, draft=answer.draft)
+        session = session or await self._new_session(inbound)
         message_id = new_id()
         reply = await self._admitted(inbound, session, message_id)
         if reply is not None:
@@ -176,20 +186,25 @@ class Dispatcher:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _session_for(self, inbound: Inbound) -> Session:
+    async def _existing_session(self, inbound: Inbound) -> Session | None:
+        """The session that the message names; None when it is to begin one."""
         profile = profile_named(self.profiles, inbound.profile_id)
         tags = merge_tags(inbound.tags)
-        if inbound.session_id is not None:
-            session = await self._sessions.get(inbound.session_id)
-            if session.profile_id != profile.id:
-                raise SessionError(f"session {session.id} belongs to profile {session.profile_id}, not to {profile.id}")
-            if tags:
-                raise SessionError(f"session {session.id} exists; tags can only be given with its first message")
-            return session
+        if inbound.session_id is None:
+            return None
+        session = await self._sessions.get(inbound.session_id)
+        if session.profile_id != profile.id:
+            raise SessionError(f"session {session.id} belongs to profile {session.profile_id}, not to {profile.id}")
+        if tags:
+            raise SessionError(f"session {session.id} exists; tags can only be given with its first message")
+        return session
+
+    async def _new_session(self, inbound: Inbound) -> Session:
         title = title_of(inbound.text) or f"Session of {datetime.now().astimezone():%Y-%m-%d %H:%M}"
-        new = NewSession(profile_id=profile.id, source=inbound.source, title=title, tags=tags)
+        tags = merge_tags(inbound.tags)
+        new = NewSession(profile_id=inbound.profile_id, source=inbound.source, title=title, tags=tags)
         session_id = await self._journal.create_session(new)
-        self._publish(SessionCreated(session_id=session_id, profile_id=profile.id, title=title))
+        self._publish(SessionCreated(session_id=session_id, profile_id=inbound.profile_id, title=title))
         return await self._sessions.get(session_id)
 
     async def _admitted(self, inbound: Inbound, session: Session, message_id: UUID) -> str | None:

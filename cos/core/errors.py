@@ -1,6 +1,7 @@
 """The core's errors, grouped by who can act.
 
 CosError
+├── CommandError           the user: no such slash command, or not in this way
 ├── DatabaseError          the database's owner: it does not answer, or refuses
 │   └── LostTurnError      nobody: another process closed this turn; stop writing to it
 ├── PluginError            the user: an enabled plugin is missing, or does not register
@@ -10,6 +11,10 @@ CosError
 from __future__ import annotations
 
 from cos.agent.errors import CosError
+
+
+class CommandError(CosError):
+    """A slash command that does not exist, or cannot do what was asked."""
 
 
 class DatabaseError(CosError):

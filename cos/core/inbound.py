@@ -32,11 +32,13 @@ class Accepted:
     """The message is safe. Its turn may run, wait in the queue, or not be needed."""
 
     session_id: UUID | None
-    """None only when a hook dropped the message."""
+    """None only when a hook dropped the message, or a command ran without a session."""
     message_id: UUID | None = None
     turn_id: UUID | None = None
     """None = it waits in the session's queue, or a hook took it."""
     handled: bool = False
-    """A hook took the message; no turn runs."""
+    """A hook or a slash command took the message; no turn runs."""
     reply: str | None = None
-    """What the hook that took it has to say."""
+    """What the one that took it has to say."""
+    draft: str | None = None
+    """What belongs into the composer now: the text of a command that took a prompt back."""

@@ -5,8 +5,10 @@ The shape is that of Hermes Agent, so that its plugins can be loaded.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from cos.agent.records import Risk
 from cos.agent.threads import on_a_thread
 from cos.agent.tools import CallDescription, Json, Tool, ToolContext, ToolError, ToolOk, ToolOutcome
+from cos.core.commands import Command, CommandAnswer, CommandCall
+from cos.core.errors import CommandError
 from cos.core.shell.risk import command_risk
 
 if TYPE_CHECKING:
@@ -21,6 +25,11 @@ if TYPE_CHECKING:
 
     from cos.agent.hooks import Callback
     from cos.agent.identity import TurnInfo
+
+log = logging.getLogger("cos.plugins")
+
+COMMAND_SECONDS = 30.0
+"""How long a plugin's slash command may take, as in Hermes."""
 
 Close = Callable[[], Awaitable[None]]
 Check = Callable[[], Awaitable[list[str]]]
@@ -49,6 +58,7 @@ class Registrations:
     contexts: list[Context] = field(default_factory=list)
     closers: list[Close] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
 
 
 class PluginContext:
@@ -102,6 +112,32 @@ class PluginContext:
     def register_context(self, context: Context) -> None:
         """Add text to the frozen context of new sessions."""
         self._registrations.contexts.append(context)
+
+    def register_command(
+        self, name: str, handler: Callable[[str], Any], description: str = "", args_hint: str = ""
+    ) -> None:
+        """Offer the slash command `/name` on every surface.
+
+        `handler(arguments)`, sync or async, returns the text to show, or None. What it raises is shown as a sentence.
+        """
+
+        async def run(call: CommandCall) -> CommandAnswer:
+            try:
+                async with asyncio.timeout(COMMAND_SECONDS):
+                    if inspect.iscoroutinefunction(handler):
+                        value = await handler(call.argument)
+                    else:
+                        value = await on_a_thread(lambda: handler(call.argument), f"command-{name}")
+            except TimeoutError:
+                raise CommandError(f"/{name} of the plugin {self.name} took more than {COMMAND_SECONDS:g} s") from None
+            except Exception as error:
+                log.exception("the command /%s of plugin %s failed", name, self.name)
+                raise CommandError(f"/{name} of the plugin {self.name} failed: {error}") from error
+            return CommandAnswer(text="" if value is None else str(value))
+
+        self._registrations.commands.append(
+            Command(name=name, summary=description, run=run, arguments=args_hint, needs_session=False, origin=self.name)
+        )
 
     def register_check(self, check: Check) -> None:
         """Have `check` looked at after the start and by `cos doctor`."""

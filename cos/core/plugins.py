@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from cos.agent.hooks import HookBus
     from cos.agent.tools import Tool
+    from cos.core.commands import Command
 
 log = logging.getLogger("cos.plugins")
 
@@ -55,6 +56,10 @@ class LoadedPlugins:
     @property
     def tools(self) -> dict[str, Tool]:
         return {tool.name: tool for registered in self.registrations.values() for tool in registered.tools}
+
+    @property
+    def commands(self) -> list[Command]:
+        return [command for registered in self.registrations.values() for command in registered.commands]
 
     async def findings(self) -> list[str]:
         """What the plugins' checks have to say. One that fails says so itself."""

@@ -62,7 +62,7 @@ class Sending:
 
     async def _accepted(self, accepted: Accepted, place: Place) -> None:
         if accepted.session_id is None:
-            self._screen.notify("A plugin dropped the message.", severity="warning", markup=False)
+            self._screen.notify(accepted.reply or "A plugin dropped the message.", severity="warning", markup=False)
             return
         conversation = self._conversations.of(accepted.session_id)
         if place.session_id is None:

@@ -15,8 +15,9 @@ from cos.agent.messages import UserMessage
 from cos.agent.provider import StreamStarted, TextChunk
 from cos.agent.providers.scripted import Script, called, said
 from cos.agent.records import ApprovalAnswer, TurnStatus
+from cos.core.commands import Command, CommandAnswer, CommandCall
 from cos.core.config_errors import ProfileError
-from cos.core.errors import PluginError, SessionError
+from cos.core.errors import CommandError, PluginError, SessionError
 from cos.core.live import QueueChanged, SessionCreated
 from cos.core.plugin_api import Registrations
 from tests.agent_bench import tool
@@ -59,13 +60,13 @@ async def test_a_hook_may_drop_rewrite_or_take_a_message(core_url: str, tmp_path
         core.hooks.register("pre_gateway_dispatch", lambda event: actions.get(event.text), source="p")
         core.hooks.register(
             "post_gateway_admission",
-            lambda text: {"action": "handled", "reply": "pong"} if text == "/ping" else None,
+            lambda text: {"action": "handled", "reply": "pong"} if text == "ping" else None,
             source="p",
         )
         dropped = await core.send("drop me")
         assert (dropped.session_id, dropped.handled) == (None, True)
         assert await core.rows("SELECT id FROM sessions") == []
-        taken = await core.send("/ping")
+        taken = await core.send("ping")
         assert (taken.handled, taken.reply, taken.turn_id) == (True, "pong", None)
         done = await core.ask("say a", taken.session_id)
         assert await core.texts(done.turn.session_id) == ["say b", "ok"]
@@ -326,3 +327,21 @@ async def test_a_queued_message_that_has_its_turn_already_leaves_the_queue(core_
         await core.idle(session)
         assert await core.texts(session) == ["hello", "0", "x", "1", "y", "2"]
         assert await core.sessions.queue(session) == []
+
+
+async def test_a_slash_command_answers_without_a_turn_and_without_a_session(core_url: str, tmp_path: Path) -> None:
+    async with core_bench(core_url, tmp_path, [said("ok")]) as core:
+
+        async def run(call: CommandCall) -> CommandAnswer:
+            return CommandAnswer(text=f"{call.argument} in {call.session.title if call.session else None}", draft="d")
+
+        core.dispatcher.commands.add(Command(name="where", summary="", run=run, needs_session=False))
+        outside = await core.send("/where x")
+        assert (outside.session_id, outside.handled, outside.reply) == (None, True, "x in None")
+        assert await core.rows("SELECT id FROM sessions") == []
+        done = await core.ask("hi")
+        inside = await core.send("/where y", done.turn.session_id)
+        assert (inside.session_id, inside.reply, inside.draft) == (done.turn.session_id, "y in hi", "d")
+        assert await core.texts(done.turn.session_id) == ["hi", "ok"]
+        with pytest.raises(CommandError, match="did you mean /where"):
+            await core.send("/wehre")
