@@ -96,7 +96,7 @@ async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
             Inbound(text=wish.text, profile_id=profile_id, source="cli", session_id=session_id, tags=wish.tags)
         )
         if accepted.session_id is None or accepted.handled:
-            output.reply(accepted.reply or "")
+            output.reply(accepted.said)
             return COMPLETED
         turn: UUID | TurnCompleted | None = accepted.turn_id
         if turn is None:

@@ -14,7 +14,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cos.core.paths import Paths
 from cos.tui.app import CosApp, Opening
+from cos.tui.preferences import Preferences
 
 if TYPE_CHECKING:
     from cos.tui.core_port import CorePort
@@ -31,6 +33,7 @@ def run(options: argparse.Namespace) -> int:
             resume=options.resume,
             profile=options.profile,
             command=_command(),
+            preferences=Preferences.load(Paths.from_environment(os.environ).data_dir / "tui.json"),
         )
     )
     app.run()

@@ -51,6 +51,8 @@ class CommandAnswer:
     """What belongs into the composer now."""
     session_id: UUID | None = None
     """The session to open now."""
+    turn_id: UUID | None = None
+    """The turn that it began."""
 
 
 Run = Callable[[CommandCall], Awaitable[CommandAnswer]]

@@ -118,8 +118,8 @@ class Dispatcher:
         session = await self._existing_session(inbound)
         answer = await self.commands.run(inbound, session)
         if answer is not None:
-            opened = answer.session_id or inbound.session_id
-            return Accepted(session_id=opened, handled=True, reply=answer.text or None, draft=answer.draft)
+            began, session_id = answer.turn_id, inbound.session_id
+            return Accepted(session_id=session_id, turn_id=began, handled=began is None, command=answer)
         session = session or await self._new_session(inbound)
         message_id = new_id()
         reply = await self._admitted(inbound, session, message_id)

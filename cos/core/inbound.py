@@ -10,6 +10,8 @@ from cos.agent.identity import Source
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from cos.core.commands import CommandAnswer
+
 
 @dataclass(slots=True, kw_only=True)
 class Inbound:
@@ -35,10 +37,15 @@ class Accepted:
     """None only when a hook dropped the message, or a command ran without a session."""
     message_id: UUID | None = None
     turn_id: UUID | None = None
-    """None = it waits in the session's queue, or a hook took it."""
+    """None = it waits in the session's queue, or a hook or a command took it."""
     handled: bool = False
     """A hook or a slash command took the message; no turn runs."""
     reply: str | None = None
-    """What the one that took it has to say."""
-    draft: str | None = None
-    """What belongs into the composer now: the text of a command that took a prompt back."""
+    """What the hook that took it has to say."""
+    command: CommandAnswer | None = None
+    """What came of the slash command that the message was."""
+
+    @property
+    def said(self) -> str:
+        """What whoever took it has to say, empty when nothing."""
+        return self.reply or (self.command.text if self.command else "")

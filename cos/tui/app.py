@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on, work
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.theme import Theme
 from textual.timer import Timer
 from textual.worker import Worker, WorkerState
 
 from cos.agent.errors import CosError
 from cos.tui.driver import TerminalDriver
+from cos.tui.palette import SlashCommands
+from cos.tui.preferences import Preferences
 from cos.tui.screens.chat import ChatScreen
 from cos.tui.screens.help import Help
 from cos.tui.screens.main import Timing
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from cos.tui.core_port import CorePort
     from cos.tui.session_control import SessionControl
+    from cos.tui.surface import AppSurface
 
 log = logging.getLogger("cos.tui")
 
@@ -54,6 +58,7 @@ class Opening:
     command: str = "cos chat"
     """What starts the app again, as it may be pasted into a shell."""
     timing: Timing = field(default_factory=Timing)
+    preferences: Preferences = field(default_factory=Preferences)
 
 
 class CosApp(App[None]):
@@ -62,6 +67,7 @@ class CosApp(App[None]):
     TITLE = "cos"
     CSS_PATH = "screens/main.tcss"
     ENABLE_COMMAND_PALETTE = True
+    COMMANDS: ClassVar = {lambda: SlashCommands}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help"),
         Binding("ctrl+n", "new_session", "New"),
@@ -75,6 +81,8 @@ class CosApp(App[None]):
         super().__init__(driver_class=TerminalDriver)
         self._opening = opening
         self._core: CorePort | None = None
+        self.surface: AppSurface | None = None
+        """None until the core is there."""
         self._quit_pressed = 0.0
         self._is_leaving = False
         self._ticker: Timer | None = None
@@ -84,7 +92,7 @@ class CosApp(App[None]):
         """How to come back to the session that was open."""
 
     def get_default_screen(self) -> ChatScreen:
-        return ChatScreen(self._opening.timing)
+        return ChatScreen(self._opening.timing, self._opening.preferences)
 
     def get_key_display(self, binding: Binding) -> str:
         """As keyboards are labelled: F2, Esc, ^N."""
@@ -103,7 +111,14 @@ class CosApp(App[None]):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._leave_now)
+        preferences = self._opening.preferences
+        if preferences.theme in self.available_themes:
+            self.theme = preferences.theme
+        self.theme_changed_signal.subscribe(self, self._remember_theme)
         self.call_after_refresh(self._open)
+
+    def _remember_theme(self, theme: Theme) -> None:
+        self.main.remember(theme=theme.name)
 
     def watch_title(self, title: str) -> None:
         """Name the terminal's window. Only ever `cos` and a number: nothing foreign gets there."""
@@ -125,6 +140,8 @@ class CosApp(App[None]):
         self._core = core
         module: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.session_control")
         control: SessionControl = module.SessionControl(core, self.main)
+        surface: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.surface")
+        self.surface = surface.AppSurface(self, core, control)
         self._pump(core, control)
         await control.begin(await self._first_session(core))
         self.main.connect(control)
@@ -193,7 +210,8 @@ class CosApp(App[None]):
             self.notify("Ctrl+C once more quits.", timeout=QUIT_SECONDS, markup=False)
 
     @on(Composer.LeaveWanted)
-    def _leave_wanted(self) -> None:
+    def leave_unless_needed(self) -> None:
+        """Quit; but when something would be lost, say what and stay."""
         reason = self.main.control.why_not_quit() if self.main.control is not None else None
         if reason is None:
             self._leave_now()

@@ -17,6 +17,8 @@ class Place:
     profile_id: str
     session_id: UUID | None = None
     """None until the first message has made the session."""
+    tags: tuple[str, ...] = ()
+    """Of the session that the first message makes."""
     draft: str = ""
     """What was left in the composer; kept in memory only."""
     sending: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -49,6 +49,7 @@ class SessionControl:
             self._places,
             load=self._load,
             refresh=self._refresh_sessions,
+            open_session=self.open,
         )
 
     @property

@@ -337,11 +337,13 @@ async def test_a_slash_command_answers_without_a_turn_and_without_a_session(core
 
         core.dispatcher.commands.add(Command(name="where", summary="", run=run, needs_session=False))
         outside = await core.send("/where x")
-        assert (outside.session_id, outside.handled, outside.reply) == (None, True, "x in None")
+        assert (outside.session_id, outside.handled) == (None, True)
+        assert outside.command == CommandAnswer(text="x in None", draft="d")
         assert await core.rows("SELECT id FROM sessions") == []
         done = await core.ask("hi")
         inside = await core.send("/where y", done.turn.session_id)
-        assert (inside.session_id, inside.reply, inside.draft) == (done.turn.session_id, "y in hi", "d")
+        assert inside.session_id == done.turn.session_id
+        assert inside.command == CommandAnswer(text="y in hi", draft="d")
         assert await core.texts(done.turn.session_id) == ["hi", "ok"]
         with pytest.raises(CommandError, match="did you mean /where"):
             await core.send("/wehre")

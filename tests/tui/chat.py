@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cos.cli.compose import Core
 from cos.tui.app import CosApp, Opening
+from cos.tui.preferences import Preferences
 from cos.tui.screens.main import Timing
 from cos.tui.transcript import ToolCall
 
@@ -107,10 +108,16 @@ class Chat:
 
 @asynccontextmanager
 async def chat_in(
-    home: CoreHome, *, size: tuple[int, int] = (120, 40), session: str | None = None, timing: Timing = QUICK
+    home: CoreHome,
+    *,
+    size: tuple[int, int] = (120, 40),
+    session: str | None = None,
+    timing: Timing = QUICK,
+    preferences: Preferences | None = None,
 ) -> AsyncIterator[Chat]:
     """The app on a fresh core, connected."""
-    app = CosApp(Opening(open_core=home.open, session=session, timing=timing))
+    looks = preferences or Preferences()
+    app = CosApp(Opening(open_core=home.open, session=session, timing=timing, preferences=looks))
     async with app.run_test(size=size) as pilot:
         chat = Chat(app, pilot, home)
         await chat.until(lambda: app.main.control is not None or app.failure, "the core is there")

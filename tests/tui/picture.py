@@ -10,6 +10,7 @@ from textual.app import App
 from cos.agent.events import Usage
 from cos.agent.records import TurnStatus
 from cos.core.sessions import SessionRow
+from cos.tui.preferences import Preferences
 from cos.tui.screens.main import MainScreen, Timing
 from cos.tui.transcript.calls import ToolCall
 from cos.tui.transcript.entries import AssistantText, Notice, Thinking, TurnHeader, UserMessage
@@ -68,7 +69,7 @@ class Picture(App[None]):
     CSS_PATH = "../../cos/tui/screens/main.tcss"
 
     def get_default_screen(self) -> MainScreen:
-        return MainScreen(Timing())
+        return MainScreen(Timing(), Preferences())
 
     def on_ready(self) -> None:
         screen = self.screen

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cos.tui.places import Place
+    from cos.tui.preferences import Preferences
     from cos.tui.screens.main import Timing
     from cos.tui.session_control import SessionControl
     from cos.tui.widgets.approval_card import Card
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 class ChatScreen(MainScreen):
     """Takes typing before the core is there and sends it once it is."""
 
-    def __init__(self, timing: Timing) -> None:
-        super().__init__(timing)
+    def __init__(self, timing: Timing, preferences: Preferences) -> None:
+        super().__init__(timing, preferences)
         self.control: SessionControl | None = None
         self._unsent: list[str] = []
         self._requests: set[object] = set()
@@ -53,11 +54,15 @@ class ChatScreen(MainScreen):
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
+        self.send(event.text)
+
+    def send(self, text: str) -> None:
+        """Send a message, or run a slash command, where the user is."""
         if self.control is None:
-            self._unsent.append(event.text)
+            self._unsent.append(text)
             self.queue.show(self._unsent, "for the database")
         else:
-            self._send(self.control, event.text, self.control.place)
+            self._send(self.control, text, self.control.place)
 
     @work(group="send", exit_on_error=False)
     async def _send(self, control: SessionControl, text: str, place: Place) -> None:

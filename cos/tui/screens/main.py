@@ -11,7 +11,8 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Footer, Static
 
-from cos.tui.screens.sizing import SMALLEST, SizedScreen, is_too_small
+from cos.tui.screens.pane_widths import ResizableScreen
+from cos.tui.screens.sizing import SMALLEST, is_too_small
 from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.arming import ARM_SECONDS
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-SIDES = {"sessions": "left", "approvals": "right"}
+    from cos.tui.preferences import Preferences
+
+COLUMNS = {"sessions": "left", "approvals": "right"}
 """Pane -> the column that holds it."""
 
 
@@ -37,7 +40,7 @@ class Timing:
     burst_seconds: float = BURST_SECONDS
 
 
-class MainScreen(SizedScreen):
+class MainScreen(ResizableScreen):
     """Arranges the panes; what they show comes from the app."""
 
     AUTO_FOCUS = "Composer"
@@ -60,8 +63,8 @@ class MainScreen(SizedScreen):
     class StopWanted(Message):
         """The user wants the open session's turn to stop."""
 
-    def __init__(self, timing: Timing) -> None:
-        super().__init__()
+    def __init__(self, timing: Timing, preferences: Preferences) -> None:
+        super().__init__(preferences)
         self._timing = timing
         self._title = ""
 
@@ -154,17 +157,21 @@ class MainScreen(SizedScreen):
         pane = self.query_one(f"#{name}")
         if pane.has_focus or self.has_class("-too-small"):
             self.close_panes()
-            return
+        else:
+            self.open_pane(name)
+
+    def open_pane(self, name: str) -> None:
+        """Go to a side pane."""
         self.close_panes()
-        self.query_one(f"#{SIDES[name]}").add_class("-open")
-        pane.focus()
+        self.query_one(f"#{COLUMNS[name]}").add_class("-open")
+        self.query_one(f"#{name}").focus()
 
     def action_focus_conversation(self) -> None:
         self.close_panes()
         self.conversation.focus()
 
     def close_panes(self) -> None:
-        for side in SIDES.values():
+        for side in COLUMNS.values():
             self.query_one(f"#{side}").remove_class("-open")
         self.composer.focus()
 

@@ -1,0 +1,147 @@
+"""The slash commands that only a screen can carry out: going somewhere, looking different, leaving."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Protocol
+
+from cos.agent.tags import merge_tags
+from cos.core.commands import Command, CommandAnswer, CommandCall
+from cos.core.errors import CommandError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from uuid import UUID
+
+    from cos.core.profiles import Profile
+    from cos.tui.places import Place
+
+ORIGIN = "the app"
+
+
+class Surface(Protocol):
+    """What the commands do to the app."""
+
+    @property
+    def available_themes(self) -> Mapping[str, object]: ...
+
+    theme: str
+
+    def action_help(self) -> None: ...
+
+    def go_to_pane(self, name: str) -> None: ...
+
+    def go_new(self, profile_id: str | None) -> None: ...
+
+    def leave(self) -> None:
+        """Quit, unless something would be lost: then say what."""
+        ...
+
+
+class AppCommands:
+    """Their list is `all`; each runs on the event loop of the app."""
+
+    def __init__(
+        self,
+        surface: Surface,
+        profiles: Mapping[str, Profile],
+        place: Callable[[], Place],
+        find_session: Callable[[str], Awaitable[UUID]],
+    ) -> None:
+        self._surface = surface
+        self._profiles = profiles
+        self._place = place
+        self._find_session = find_session
+
+    def all(self) -> Iterable[Command]:
+        def made(name: str, arguments: str, summary: str, run: Callable[[str], Awaitable[CommandAnswer]]) -> Command:
+            return Command(
+                name=name,
+                summary=summary,
+                run=lambda call: run(call.argument),
+                arguments=arguments,
+                needs_session=False,
+                origin=ORIGIN,
+            )
+
+        return [
+            made("new", "[PROFILE]", "begin a new session", self._new),
+            made("sessions", "", "go to the sessions", lambda _: self._pane("sessions")),
+            made("resume", "[ID]", "open a session by the first characters of its id", self._resume),
+            made("profile", "[PROFILE]", "the profiles; with a name: a new session with it", self._profile),
+            made("approvals", "", "go to what waits for your answer", lambda _: self._pane("approvals")),
+            made("theme", "[NAME]", "the themes; with a name (or light, dark): use it", self._theme),
+            made("help", "", "every key and command", self._help),
+            made("quit", "", "leave", self._quit),
+        ]
+
+    async def _new(self, argument: str) -> CommandAnswer:
+        self._surface.go_new(self._known_profile(argument) if argument else None)
+        return CommandAnswer()
+
+    async def _pane(self, name: str) -> CommandAnswer:
+        self._surface.go_to_pane(name)
+        return CommandAnswer()
+
+    async def _resume(self, argument: str) -> CommandAnswer:
+        if not argument:
+            return await self._pane("sessions")
+        return CommandAnswer(session_id=await self._find_session(argument))
+
+    async def _profile(self, argument: str) -> CommandAnswer:
+        if argument:
+            return await self._new(argument)
+        open_one = self._place().profile_id
+        lines = [f"{'›' if name == open_one else ' '} {name}" for name in sorted(self._profiles)]
+        return CommandAnswer(text="\n".join([*lines, "/profile NAME begins a session with another one."]))
+
+    def _known_profile(self, name: str) -> str:
+        if name not in self._profiles:
+            raise CommandError(f"there is no profile {name!r}; there are {', '.join(sorted(self._profiles))}")
+        return name
+
+    async def _theme(self, argument: str) -> CommandAnswer:
+        known = self._surface.available_themes
+        wanted = {"light": "textual-light", "dark": "textual-dark"}.get(argument, argument)
+        if wanted in known:
+            self._surface.theme = wanted
+            return CommandAnswer()
+        names = f"{', '.join(sorted(known))}; now: {self._surface.theme}"
+        if argument:
+            raise CommandError(f"there is no theme {argument!r}; there are {names}")
+        return CommandAnswer(text=f"Themes: {names}")
+
+    async def _help(self, argument: str) -> CommandAnswer:
+        self._surface.action_help()
+        return CommandAnswer()
+
+    async def _quit(self, argument: str) -> CommandAnswer:
+        self._surface.leave()
+        return CommandAnswer()
+
+
+def tag_command(core: Command, place: Callable[[], Place]) -> Command:
+    """`/tag` as the core has it; before a session's first message it changes the tags that the session begins with."""
+
+    async def run(call: CommandCall) -> CommandAnswer:
+        if call.session is not None:
+            return await core.run(call)
+        here = place()
+        here.tags = changed_tags(here.tags, call.argument)
+        return CommandAnswer(text=f"The session begins with {' '.join(here.tags) or 'no tags of its own'}.")
+
+    return Command(
+        name=core.name, summary=core.summary, run=run, arguments=core.arguments, needs_session=False, origin=core.origin
+    )
+
+
+def changed_tags(tags: Iterable[str], argument: str) -> tuple[str, ...]:
+    """`tags` after `key:value …` was added and `-key:value …` taken away.
+
+    Raises:
+        TagError: one is no tag.
+    """
+    words = argument.split()
+    added = merge_tags(word for word in words if not word.startswith("-"))
+    gone = {str(tag) for tag in merge_tags(word[1:] for word in words if word.startswith("-"))}
+    return tuple(str(tag) for tag in merge_tags(tags, added) if str(tag) not in gone)

@@ -1,0 +1,36 @@
+"""The command palette: every slash command, and what else the app can do."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cos.core.commands import Command
+    from cos.tui.app import CosApp
+
+
+class SlashCommands(Provider):
+    """Finds a command by its name or by what it does."""
+
+    async def discover(self) -> Hits:
+        for shown, command, begin in self._shown():
+            yield DiscoveryHit(shown, begin, help=command.summary)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for shown, command, begin in self._shown():
+            score = max(matcher.match(shown), matcher.match(command.summary))
+            if score > 0:
+                yield Hit(score, matcher.highlight(shown), begin, help=command.summary)
+
+    def _shown(self) -> Iterator[tuple[str, Command, Callable[[], None]]]:
+        surface = cast("CosApp", self.app).surface
+        if surface is None:
+            return
+        for command in surface.commands():
+            yield f"/{command.name} {command.arguments}".rstrip(), command, partial(surface.begin, command)

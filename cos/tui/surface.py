@@ -1,0 +1,63 @@
+"""What slash commands and the palette do to the app, and what the app remembers of how it looks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cos.tui.commands import AppCommands
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cos.core.commands import Command
+    from cos.tui.app import CosApp
+    from cos.tui.core_port import CorePort
+    from cos.tui.session_control import SessionControl
+
+
+class AppSurface:
+    """Fits `cos.tui.commands.Surface`."""
+
+    def __init__(self, app: CosApp, core: CorePort, control: SessionControl) -> None:
+        self._app = app
+        self._control = control
+        self._commands = core.dispatcher.commands
+        self._commands.add(*AppCommands(self, core.profiles, lambda: control.place, core.sessions.find).all())
+
+    def commands(self) -> Sequence[Command]:
+        """Every command that may be typed here, by name."""
+        return self._commands.all()
+
+    def begin(self, command: Command) -> None:
+        """Run a command that was picked from a list; one that takes arguments goes into the composer."""
+        screen = self._app.main
+        if command.arguments:
+            screen.close_panes()
+            screen.composer.put_back(f"/{command.name} ")
+        else:
+            screen.send(f"/{command.name}")
+
+    @property
+    def available_themes(self) -> Mapping[str, object]:
+        return self._app.available_themes
+
+    @property
+    def theme(self) -> str:
+        return self._app.theme
+
+    @theme.setter
+    def theme(self, name: str) -> None:
+        self._app.theme = name
+
+    def action_help(self) -> None:
+        self._app.action_help()
+
+    def go_to_pane(self, name: str) -> None:
+        self._app.main.open_pane(name)
+
+    def go_new(self, profile_id: str | None) -> None:
+        self._control.new(profile_id)
+        self._app.main.close_panes()
+
+    def leave(self) -> None:
+        self._app.leave_unless_needed()
