@@ -5,27 +5,22 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-import signal
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on, work
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.theme import Theme
-from textual.timer import Timer
 from textual.worker import Worker, WorkerState
 
 from cos.agent.errors import CosError
-from cos.tui.driver import TerminalDriver
+from cos.tui.leaving import LeavingApp
 from cos.tui.palette import SlashCommands
 from cos.tui.preferences import Preferences
 from cos.tui.screens.chat import ChatScreen
 from cos.tui.screens.help import Help
 from cos.tui.screens.main import Timing
-from cos.tui.widgets.composer import Composer
 from cos.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:
@@ -37,7 +32,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cos.tui")
 
-QUIT_SECONDS = 2.0
 ESSENTIAL = frozenset({"core", "feed"})
 """Groups of workers without which the app cannot go on."""
 
@@ -61,7 +55,7 @@ class Opening:
     preferences: Preferences = field(default_factory=Preferences)
 
 
-class CosApp(App[None]):
+class CosApp(LeavingApp):
     """Owns the screens, the keys that work everywhere, the core's start and its end."""
 
     TITLE = "cos"
@@ -73,23 +67,13 @@ class CosApp(App[None]):
         Binding("ctrl+n", "new_session", "New"),
         # A text area takes F6 for itself.
         Binding("f6", "next_profile", "Profile", priority=True, show=False),
-        Binding("ctrl+c", "clear_or_quit", "Quit", priority=True, show=False),
-        Binding("ctrl+q", "quit", show=False),
     ]
 
     def __init__(self, opening: Opening) -> None:
-        super().__init__(driver_class=TerminalDriver)
+        super().__init__(opening.command)
         self._opening = opening
-        self._core: CorePort | None = None
         self.surface: AppSurface | None = None
         """None until the core is there."""
-        self._quit_pressed = 0.0
-        self._is_leaving = False
-        self._ticker: Timer | None = None
-        self.failure: str | None = None
-        """Why the app could not go on; for the terminal after it has closed."""
-        self.farewell: str | None = None
-        """How to come back to the session that was open."""
 
     def get_default_screen(self) -> ChatScreen:
         return ChatScreen(self._opening.timing, self._opening.preferences)
@@ -101,16 +85,8 @@ class CosApp(App[None]):
             return shown
         return shown.upper() if shown[0] in "f^" and len(shown) <= 3 else shown.capitalize()
 
-    @property
-    def main(self) -> ChatScreen:
-        screen = self.screen_stack[0]
-        assert isinstance(screen, ChatScreen)
-        return screen
-
     def on_mount(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._leave_now)
+        self.leave_on_signals()
         preferences = self._opening.preferences
         if preferences.theme in self.available_themes:
             self.theme = preferences.theme
@@ -134,10 +110,10 @@ class CosApp(App[None]):
             loop.call_soon_threadsafe(self._progress, line)
 
         core = await self._opening.open_core(say)
-        if self._is_leaving:
+        if self.is_leaving:
             await core.close()
             return
-        self._core = core
+        self.core = core
         module: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.session_control")
         control: SessionControl = module.SessionControl(core, self.main)
         surface: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.surface")
@@ -145,7 +121,7 @@ class CosApp(App[None]):
         self._pump(core, control)
         await control.begin(await self._first_session(core))
         self.main.connect(control)
-        self._ticker = self.set_interval(1.0, control.tick)
+        self.ticker = self.set_interval(1.0, control.tick)
         for sentence in await core.plugins.findings():
             self.notify(sentence, severity="warning", timeout=30, markup=False)
         await core.providers[control.place.profile_id].prepare()
@@ -176,7 +152,7 @@ class CosApp(App[None]):
         is_fatal = self.main.control is None or not isinstance(error, CosError)
         if event.worker.group in ESSENTIAL and is_fatal:
             self.failure = sentence
-            self._leave_now()
+            self.leave_now()
         else:
             self.notify(sentence, severity="error", markup=False)
 
@@ -195,53 +171,3 @@ class CosApp(App[None]):
         if self.main.control is not None:
             self.main.control.next_profile()
             self.main.close_panes()
-
-    def action_clear_or_quit(self) -> None:
-        composer = self.main.composer
-        selected = self.screen.get_selected_text() or composer.selected_text
-        if selected:
-            self.copy_to_clipboard(selected)
-        elif composer.text:
-            composer.load("")
-        elif time.monotonic() - self._quit_pressed < QUIT_SECONDS:
-            self._leave_now()
-        else:
-            self._quit_pressed = time.monotonic()
-            self.notify("Ctrl+C once more quits.", timeout=QUIT_SECONDS, markup=False)
-
-    @on(Composer.LeaveWanted)
-    def leave_unless_needed(self) -> None:
-        """Quit; but when something would be lost, say what and stay."""
-        reason = self.main.control.why_not_quit() if self.main.control is not None else None
-        if reason is None:
-            self._leave_now()
-        else:
-            self.notify(reason, severity="warning", markup=False)
-
-    async def action_quit(self) -> None:
-        self._leave_now()
-
-    def _leave_now(self) -> None:
-        if not self._is_leaving:
-            self._is_leaving = True
-            self._leave()
-
-    @work(group="leave", exit_on_error=False)
-    async def _leave(self) -> None:
-        """End the turns, close the database, then the screen."""
-        self.main.status_line.status = Status(note="ending …")
-        control = self.main.control
-        if control is not None and control.current is not None and self.failure is None:
-            self.farewell = f"Go on with: {self._opening.command} --session {control.current}"
-        try:
-            if self._core is not None:
-                await self._core.close()
-        finally:
-            self.stop_drawing()
-            self.exit()
-
-    def stop_drawing(self) -> None:
-        """Draw no more of what happens: the panes go before their app, and Textual ends an app's workers after them."""
-        self.workers.cancel_group(self, "feed")
-        if self._ticker is not None:
-            self._ticker.stop()

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Footer, Static
 
-from cos.tui.screens.pane_widths import ResizableScreen
+from cos.tui.screens.panes import PanesScreen
 from cos.tui.screens.sizing import SMALLEST, is_too_small
 from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approvals_pane import ApprovalsPane
@@ -40,7 +40,7 @@ class Timing:
     burst_seconds: float = BURST_SECONDS
 
 
-class MainScreen(ResizableScreen):
+class MainScreen(PanesScreen):
     """Arranges the panes; what they show comes from the app."""
 
     AUTO_FOCUS = "Composer"
@@ -87,34 +87,6 @@ class MainScreen(ResizableScreen):
         )
         yield StatusLine(id="status")
         yield Footer(show_command_palette=False)
-
-    @property
-    def sessions(self) -> SessionsPane:
-        return self.query_one(SessionsPane)
-
-    @property
-    def conversation(self) -> Transcript:
-        return self.query_one(Transcript)
-
-    @property
-    def queue(self) -> QueueStrip:
-        return self.query_one(QueueStrip)
-
-    @property
-    def composer(self) -> Composer:
-        return self.query_one(Composer)
-
-    @property
-    def approvals(self) -> ApprovalsPane:
-        return self.query_one(ApprovalsPane)
-
-    @property
-    def usage(self) -> UsagePane:
-        return self.query_one(UsagePane)
-
-    @property
-    def status_line(self) -> StatusLine:
-        return self.query_one(StatusLine)
 
     def show_title(self, text: str) -> None:
         """The line on top: the conversation's title, before it how many requests wait for the user."""

@@ -1,0 +1,110 @@
+"""Leaving the app: by key, by signal, or because it cannot go on. Nothing that runs is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from cos.tui.driver import TerminalDriver
+from cos.tui.screens.chat import ChatScreen
+from cos.tui.widgets.composer import Composer
+from cos.tui.widgets.status_line import Status
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from cos.tui.core_port import CorePort
+
+QUIT_SECONDS = 2.0
+
+
+class LeavingApp(App[None]):
+    """What ends, and in which order."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "clear_or_quit", "Quit", priority=True, show=False),
+        Binding("ctrl+q", "quit", show=False),
+    ]
+
+    def __init__(self, command: str) -> None:
+        """`command` starts the app again, as it may be pasted into a shell."""
+        super().__init__(driver_class=TerminalDriver)
+        self._command = command
+        self._quit_pressed = 0.0
+        self.is_leaving = False
+        self.core: CorePort | None = None
+        """None until it has started."""
+        self.ticker: Timer | None = None
+        """What draws what counts time."""
+        self.failure: str | None = None
+        """Why the app could not go on; for the terminal after it has closed."""
+        self.farewell: str | None = None
+        """How to come back to the session that was open."""
+
+    @property
+    def main(self) -> ChatScreen:
+        screen = self.screen_stack[0]
+        assert isinstance(screen, ChatScreen)
+        return screen
+
+    def leave_on_signals(self) -> None:
+        """A terminal that closes, and a polite kill, end the app like its user would."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self.leave_now)
+
+    def action_clear_or_quit(self) -> None:
+        composer = self.main.composer
+        selected = self.screen.get_selected_text() or composer.selected_text
+        if selected:
+            self.copy_to_clipboard(selected)
+        elif composer.text:
+            composer.load("")
+        elif time.monotonic() - self._quit_pressed < QUIT_SECONDS:
+            self.leave_now()
+        else:
+            self._quit_pressed = time.monotonic()
+            self.notify("Ctrl+C once more quits.", timeout=QUIT_SECONDS, markup=False)
+
+    @on(Composer.LeaveWanted)
+    def leave_unless_needed(self) -> None:
+        """Quit; but when something would be lost, say what and stay."""
+        reason = self.main.control.why_not_quit() if self.main.control is not None else None
+        if reason is None:
+            self.leave_now()
+        else:
+            self.notify(reason, severity="warning", markup=False)
+
+    async def action_quit(self) -> None:
+        self.leave_now()
+
+    def leave_now(self) -> None:
+        if not self.is_leaving:
+            self.is_leaving = True
+            self._leave()
+
+    @work(group="leave", exit_on_error=False)
+    async def _leave(self) -> None:
+        """End the turns, close the database, then the screen."""
+        self.main.status_line.status = Status(note="ending …")
+        control = self.main.control
+        if control is not None and control.current is not None and self.failure is None:
+            self.farewell = f"Go on with: {self._command} --session {control.current}"
+        try:
+            if self.core is not None:
+                await self.core.close()
+        finally:
+            self.stop_drawing()
+            self.exit()
+
+    def stop_drawing(self) -> None:
+        """Draw no more of what happens: the panes go before their app, and Textual ends an app's workers after them."""
+        self.workers.cancel_group(self, "feed")
+        if self.ticker is not None:
+            self.ticker.stop()
