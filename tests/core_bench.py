@@ -21,6 +21,7 @@ from cos.core.inbound import Accepted, Inbound
 from cos.core.live import CoreEvent
 from cos.core.plugins import LoadedPlugins
 from cos.core.postgres.approvals import Approvals
+from cos.core.postgres.blobs import PostgresBlobs
 from cos.core.postgres.database import Database, Row
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
@@ -113,6 +114,7 @@ async def core_bench(
         timeout_seconds=timeout_seconds,
         surface="test",
     )
+    blobs = PostgresBlobs(database)
     provider, plugins, toolset = ScriptedProvider(scripts), LoadedPlugins(), ToolSet.of(*tools)
     agents = {
         name: ProfileAgent(
@@ -120,13 +122,19 @@ async def core_bench(
             tools=toolset,
             agent=Agent(
                 provider=provider, hooks=hooks, journal=journal, approver=desk, publish=events.append,
-                options=AgentOptions(retry=AT_ONCE),
+                options=AgentOptions(retry=AT_ONCE), blobs=blobs,
             ),
         )
         for name in ("home", "work")
     }  # fmt: skip
     dispatcher = Dispatcher(
-        agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=events.append
+        agents=agents,
+        hooks=hooks,
+        journal=journal,
+        sessions=sessions,
+        blobs=blobs,
+        plugins=plugins,
+        publish=events.append,
     )
     try:
         yield CoreBench(database, journal, sessions, desk, hooks, plugins, provider, dispatcher, events)

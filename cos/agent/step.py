@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cos.agent.errors import TurnCancelled
 from cos.agent.events import ContextUpdated, RetryScheduled, Usage
+from cos.agent.images import images_of
 from cos.agent.provider import (
     ModelReply,
     ModelRequest,
@@ -24,6 +25,7 @@ from cos.agent.shown_reply import ShownReply
 
 if TYPE_CHECKING:
     from cos.agent.hooks import HookBus
+    from cos.agent.images import Blobs
     from cos.agent.journal import Journal
     from cos.agent.retry import RetryPolicy
     from cos.agent.turn_state import TurnState
@@ -54,8 +56,11 @@ class _Attempt:
 class ModelCaller:
     """Makes the model calls of one profile's turns."""
 
-    def __init__(self, provider: Provider, hooks: HookBus, journal: Journal, retry: RetryPolicy) -> None:
+    def __init__(
+        self, provider: Provider, hooks: HookBus, journal: Journal, retry: RetryPolicy, blobs: Blobs | None = None
+    ) -> None:
         self._provider = provider
+        self._blobs = blobs
         self._hooks = hooks
         self._journal = journal
         self._retry = retry
@@ -67,7 +72,7 @@ class ModelCaller:
             ProviderError: the last attempt failed, or the first in a way that another attempt cannot mend.
             TurnCancelled: the turn's token was set.
         """
-        request = ModelRequest(prompt=state.session.prompt, messages=tuple(state.history), allow_tools=allow_tools)
+        request = await self._request(state, allow_tools=allow_tools)
         state.open_reply = ShownReply(state.turn, self._journal, state.publish)
         for number in range(1, self._retry.max_attempts + 1):
             state.open_reply.begin_attempt()
@@ -87,6 +92,11 @@ class ModelCaller:
             else:
                 return await self._succeeded(state, state.open_reply, attempt)
         raise AssertionError("the range of attempts is never empty")
+
+    async def _request(self, state: TurnState, *, allow_tools: bool) -> ModelRequest:
+        prompt, messages = state.session.prompt, tuple(state.history)
+        images = await images_of(messages, self._blobs if self._provider.takes_images(prompt.model) else None)
+        return ModelRequest(prompt=prompt, messages=messages, allow_tools=allow_tools, images=images)
 
     async def _succeeded(self, state: TurnState, shown: ShownReply, attempt: _Attempt) -> ModelReply:
         reply = attempt.reply

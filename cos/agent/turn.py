@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cos.agent.approver import Approver
     from cos.agent.hooks import HookBus
     from cos.agent.identity import TurnInfo
+    from cos.agent.images import Blobs
     from cos.agent.journal import Journal
     from cos.agent.provider import ModelReply, Provider
     from cos.agent.session_context import SessionContext
@@ -83,12 +84,14 @@ class Agent:
         approver: Approver,
         publish: Callable[[AgentEvent], None],
         options: AgentOptions | None = None,
+        blobs: Blobs | None = None,
     ) -> None:
+        """`blobs` holds the pictures that messages name; without it the model is told that it cannot see them."""
         self._hooks = hooks
         self._journal = journal
         self._publish = publish
         self._options = options or AgentOptions()
-        self._model = ModelCaller(provider, hooks, journal, self._options.retry)
+        self._model = ModelCaller(provider, hooks, journal, self._options.retry, blobs)
         self._calls = CallRunner(hooks, journal, approver)
 
     async def run_turn(

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,7 @@ from cos.core.neighbours import Neighbours
 from cos.core.paths import Paths
 from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.approvals import Approvals
+from cos.core.postgres.blobs import PostgresBlobs
 from cos.core.postgres.database import Database
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
@@ -147,27 +149,24 @@ async def _compose(
     grants = Grants(database)
     _register_policy(hooks, profiles, request.flags, tools, grants)
     register_live_feed(hooks, feed.publish)
+    blobs = PostgresBlobs(database)
     timeout = effective_approval_timeout(config, request.flags).value
     keeper = RuleKeeper(profiles, {name: tool.origin for name, tool in tools.items()}, grants)
     desk = ApprovalDesk(Approvals(database), keeper, feed.publish, timeout_seconds=timeout, surface=request.surface)
     providers = {name: request.provider_for(entry, request.env) for name, entry in profiles.items()}
-    agents = {
-        name: ProfileAgent(
-            profile=entry,
-            tools=_tools_of(entry, ToolSet.of(*tools.values())),
-            agent=Agent(
-                provider=providers[name],
-                hooks=hooks,
-                journal=journal,
-                approver=desk,
-                publish=feed.publish,
-                options=AgentOptions(max_steps=config.settings.agent.max_steps, retry=request.retry),
-            ),
-        )
-        for name, entry in profiles.items()
-    }
+    options = AgentOptions(max_steps=config.settings.agent.max_steps, retry=request.retry)
+    make = partial(
+        Agent, hooks=hooks, journal=journal, approver=desk, publish=feed.publish, options=options, blobs=blobs
+    )
+    agents = _agents(profiles, providers, ToolSet.of(*tools.values()), make)
     dispatcher = Dispatcher(
-        agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=feed.publish
+        agents=agents,
+        hooks=hooks,
+        journal=journal,
+        sessions=sessions,
+        blobs=blobs,
+        plugins=plugins,
+        publish=feed.publish,
     )
     dispatcher.commands.add(*plugins.commands)
     background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish))
@@ -186,6 +185,15 @@ async def _compose(
         plugins=plugins,
         background=background,
     )
+
+
+def _agents(
+    profiles: Mapping[str, Profile], providers: Mapping[str, Provider], tools: ToolSet, make: Callable[..., Agent]
+) -> dict[str, ProfileAgent]:
+    return {
+        name: ProfileAgent(profile=entry, tools=_tools_of(entry, tools), agent=make(provider=providers[name]))
+        for name, entry in profiles.items()
+    }
 
 
 def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk, neighbours: Neighbours) -> Background:

@@ -29,6 +29,7 @@ from cos.agent.records import TurnStatus
 from cos.agent.session_context import SessionContext
 from cos.agent.tags import Tag, merge_tags
 from cos.agent.text import title_of
+from cos.core.attachments import kept_parts
 from cos.core.commands import Commands
 from cos.core.errors import SessionError
 from cos.core.frozen import build_prompt, prompt_from_json, prompt_json
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from cos.agent.turn_state import TurnState
     from cos.core.live import CoreEvent
     from cos.core.plugins import LoadedPlugins
+    from cos.core.postgres.blobs import PostgresBlobs
     from cos.core.postgres.sessions import Sessions
     from cos.core.sessions import QueuedMessage, Session
 
@@ -84,6 +86,7 @@ class Dispatcher:
         hooks: HookBus,
         journal: Journal,
         sessions: Sessions,
+        blobs: PostgresBlobs,
         plugins: LoadedPlugins,
         publish: Callable[[CoreEvent], None],
     ) -> None:
@@ -93,6 +96,7 @@ class Dispatcher:
         self._hooks = hooks
         self._journal = journal
         self._sessions = sessions
+        self._blobs = blobs
         self._plugins = plugins
         self._publish = publish
         self._running: dict[UUID, _Running] = {}
@@ -129,7 +133,8 @@ class Dispatcher:
             turn_id = await self._sessions.turn_of(session.id, inbound.client_message_id)
             if turn_id is not None:
                 return Accepted(session_id=session.id, turn_id=turn_id)
-        message = UserMessage(text=inbound.text)
+        parts = await kept_parts(inbound.attachments, session.profile_id, self._blobs)
+        message = UserMessage(text=inbound.text, parts=parts)
         async with self._admission[session.id]:
             await self._sessions.enqueue(session, message_id, message, inbound.source, inbound.client_message_id)
             running = self._running.get(session.id)
@@ -249,8 +254,7 @@ class Dispatcher:
             turn_id=new_id(),
             tags=merge_tags(entry.profile.settings.tags, (Tag(tag) for tag in session.tags)),
         )
-        prompt = UserMessage(text=waiting.text)
-        return await entry.agent.open(turn, prompt, context, CancelToken(), prompt_id=waiting.id)
+        return await entry.agent.open(turn, waiting.message, context, CancelToken(), prompt_id=waiting.id)
 
     async def _context(self, session: Session, entry: ProfileAgent) -> SessionContext:
         workspace = Path(session.cwd) if session.cwd else await asyncio.to_thread(open_workspace, entry.profile)

@@ -10,6 +10,7 @@ from cos.agent.identity import Source
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from cos.core.attachments import Attachment
     from cos.core.commands import CommandAnswer
 
 
@@ -24,6 +25,7 @@ class Inbound:
     """None = begin a new session."""
     tags: tuple[str, ...] = ()
     """Extra tags; only for a message that begins a session."""
+    attachments: tuple[Attachment, ...] = ()
     client_message_id: str | None = None
     """Sending the same id to the same session again changes nothing."""
     meta: dict[str, str] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from cos.agent.events import Usage
 from cos.agent.records import TurnStatus
 
 if TYPE_CHECKING:
-    from cos.agent.messages import Message
+    from cos.agent.messages import Message, UserMessage
     from cos.agent.records import ToolCallRecord
 
 
@@ -101,7 +101,7 @@ class QueuedMessage:
     """A message that waits for its turn."""
 
     id: UUID
-    text: str
+    message: UserMessage
     source: str
 
 

@@ -101,7 +101,9 @@ def user_entries(message_id: UUID, turn_key: str, message: UserMessage) -> list[
     key = f"msg:{message_id}"
     if message.origin == "loop":
         return [Notice(key=key, turn_key=turn_key, text=f"cos to the model: {message.text}")]
-    return [UserEntry(key=key, turn_key=turn_key, text=message.text)]
+    attached = [f"[{part.type}: {part.text or part.url or part.media_type}]" for part in message.parts]
+    text = "\n".join(piece for piece in [message.text, *attached] if piece)
+    return [UserEntry(key=key, turn_key=turn_key, text=text)]
 
 
 def assistant_entries(

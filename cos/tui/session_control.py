@@ -211,7 +211,7 @@ class SessionControl:
         is_next = row.turn_status == "running" and not row.queue_paused
         why = "for the running turn to end" if is_next else "paused until your next message"
         if row.id == self.current:
-            self._screen.queue.show([message.text for message in waiting], why)
+            self._screen.queue.show([queued.message.text for queued in waiting], why)
 
     def _draw(self) -> None:
         place, screen = self.place, self._screen

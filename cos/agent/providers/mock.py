@@ -167,6 +167,9 @@ class MockProvider:
     def context_window(self, model: str) -> int | None:
         return WINDOW
 
+    def takes_images(self, model: str) -> bool:
+        return True
+
     async def prepare(self) -> None:
         """Nothing to prepare."""
 

@@ -107,7 +107,7 @@ class Sessions:
     async def queue(self, session_id: UUID) -> list[QueuedMessage]:
         """What waits, first in first out."""
         rows = await self._database.fetch(self._sql["queued"], {"session_id": session_id})
-        return [QueuedMessage(id=row["id"], text=_queued_text(row["body"]), source=row["source"]) for row in rows]
+        return [QueuedMessage(id=row["id"], message=_queued(row["body"]), source=row["source"]) for row in rows]
 
     async def dequeue(self, message_id: UUID) -> None:
         """Forget a waiting message: it has its turn already."""
@@ -179,6 +179,7 @@ def _message_row(row: Row) -> MessageRow:
     return MessageRow(message=message, **{key: value for key, value in row.items() if key != "body"})
 
 
-def _queued_text(body: str) -> str:
+def _queued(body: str) -> UserMessage:
     message = message_from_json(body)
-    return message.text if isinstance(message, UserMessage) else ""
+    assert isinstance(message, UserMessage)
+    return message
