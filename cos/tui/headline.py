@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cos.agent.events import Usage
 from cos.tui import wording
 from cos.tui.widgets.approval_card import Card
-from cos.tui.widgets.status_line import Status
+from cos.tui.widgets.status_line import FULL, Status
 
 if TYPE_CHECKING:
     from cos.agent.events import ContextUpdated
@@ -24,7 +24,7 @@ def title_of(row: SessionRow | None) -> str:
 
 
 def status_of(
-    profile: Profile, row: SessionRow | None, usage: Usage, newest: ContextUpdated | None, note: str
+    profile: Profile, row: SessionRow | None, usage: Usage, newest: ContextUpdated | None, note: str, *, is_db_up: bool
 ) -> Status:
     """The status line of a session, or of one that has not begun (`row` None)."""
     tags = {str(tag) for tag in profile.settings.tags} | set(row.tags if row else ())
@@ -34,16 +34,27 @@ def status_of(
         tags=tuple(sorted(tags)),
         model=(newest.model if newest else None) or profile.settings.model or profile.settings.provider,
         context=_context(newest) if has_begun else "",
+        fullness=_fullness(newest) if has_begun else None,
         used=wording.usage(usage) if has_begun else "",
+        database="db ok" if is_db_up else "db ✗",
         note=note,
     )
 
 
 def _context(newest: ContextUpdated | None) -> str:
     used = newest.usage.prompt_tokens if newest else None
-    if newest is None or used is None or not newest.context_window:
+    fullness = _fullness(newest)
+    if fullness is None:
         return f"ctx {wording.tokens(used)}"
-    return f"ctx {wording.tokens(used)} ({round(100 * used / newest.context_window)}%)"
+    warning = " !" if fullness >= FULL else ""
+    return f"ctx {wording.tokens(used)} ({round(100 * fullness)}%{warning})"
+
+
+def _fullness(newest: ContextUpdated | None) -> float | None:
+    used = newest.usage.prompt_tokens if newest else None
+    if newest is None or used is None or not newest.context_window:
+        return None
+    return used / newest.context_window
 
 
 def approval_card(pending: PendingApproval) -> Card:

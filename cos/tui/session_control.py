@@ -129,6 +129,7 @@ class SessionControl:
             if isinstance(event, Resync):
                 await self._resync()
                 return
+            note = self._conversations.retry_note(session_of(event))
             if not isinstance(event, SessionEvent):
                 self._conversations.take(event)
                 if isinstance(event, TurnCompleted):
@@ -144,7 +145,7 @@ class SessionControl:
                 await self._refresh_sessions()
             if event.type in _CHANGES_APPROVALS:
                 await self.answering.refresh()
-            if event.type in _CHANGES_STATUS and session_of(event) == self.current:
+            if session_of(event) == self.current and (note or event.type in _CHANGES_STATUS):
                 self._draw()
             self._trouble = ""
         except CosError as error:
@@ -157,6 +158,8 @@ class SessionControl:
         self._screen.approvals.draw()
         if self.current is not None:
             self._conversations.tick(self.current)
+            if self._conversations.retry_note(self.current):
+                self._draw()
 
     def why_not_quit(self) -> str | None:
         """What would be lost by leaving now, as a sentence; None when nothing would."""
@@ -217,7 +220,8 @@ class SessionControl:
         place, screen = self.place, self._screen
         current = place.session_id
         row = self._rows.get(current) if current else None
-        note = self._trouble or ("stopping …" if current in self._stopping else "")
+        stopping = "stopping …" if current in self._stopping else ""
+        note = self._trouble or stopping or (self._conversations.retry_note(current) if current else "")
         screen.sessions.mark_current(current)
         screen.show_title(title_of(row))
         screen.status_line.status = status_of(
@@ -226,6 +230,7 @@ class SessionControl:
             self._tally.usage(current),
             self._tally.newest_call(current),
             note,
+            is_db_up=not self._trouble,
         )
         screen.usage.show(self._tally.usage(current), self._tally.total())
         if self._shown_running != self.is_running:
@@ -239,4 +244,4 @@ _CHANGES_LIST = frozenset(
      "approval.resolved", "queue.changed", "session.touched"}
 )  # fmt: skip
 _CHANGES_APPROVALS = frozenset({"approval.requested", "approval.resolved", "turn.completed", "session.touched"})
-_CHANGES_STATUS = frozenset({"turn.started", "turn.completed", "context.updated"})
+_CHANGES_STATUS = frozenset({"turn.started", "turn.completed", "context.updated", "retry.scheduled"})

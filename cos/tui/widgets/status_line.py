@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from rich.style import Style
 from rich.text import Text
 from textual.reactive import reactive
 from textual.widgets import Static
 
 from cos.tui import wording
+
+WARN_FULLNESS, FULL = 0.60, 0.85
+"""From where on the context meter warns, and says that it is nearly full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +25,12 @@ class Status:
     model: str = ""
     context: str = ""
     """How full the context is."""
+    fullness: float | None = None
+    """The same as a fraction; None = nobody knows."""
     used: str = ""
     """Tokens of this session so far."""
+    database: str = ""
+    """Whether it answers."""
     note: str = "starting"
     """What is going on: at start, while stopping, or why the database does not answer."""
 
@@ -37,8 +46,11 @@ class StatusLine(Static):
         color: $foreground 70%;
         text-wrap: nowrap;
         text-overflow: ellipsis;
+        & > .status--filling { color: $text-warning; text-style: bold; }
+        & > .status--full { color: $text-error; text-style: bold; }
     }
     """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"status--filling", "status--full"}
 
     status: reactive[Status] = reactive(Status())
 
@@ -47,8 +59,19 @@ class StatusLine(Static):
 
     def watch_status(self, status: Status) -> None:
         """What is going on comes first: a narrow terminal cuts the end."""
-        pieces = [status.note, status.profile, " ".join(status.tags), status.model, status.context, status.used]
-        text = Text(" · ".join(wording.one_line(piece) for piece in pieces if piece))
-        if status.note:
-            text.stylize("bold", 0, len(wording.one_line(status.note)))
-        self.update(text)
+        pieces = [
+            (status.note, "bold"),
+            (status.profile, ""),
+            (" ".join(status.tags), ""),
+            (status.model, ""),
+            (status.context, self._meter_style(status.fullness)),
+            (status.used, ""),
+            (status.database, ""),
+        ]
+        shown = [(wording.one_line(text), style) for text, style in pieces if text]
+        self.update(Text(" · ").join(Text(text, style) for text, style in shown))
+
+    def _meter_style(self, fullness: float | None) -> str | Style:
+        if fullness is None or fullness < WARN_FULLNESS:
+            return ""
+        return self.get_component_rich_style("status--full" if fullness >= FULL else "status--filling", partial=True)
