@@ -160,7 +160,7 @@ class CosApp(LeavingApp):
         self.main.status_line.status = Status(note=line)
 
     def action_help(self) -> None:
-        self.push_screen(Help())
+        self.push_screen(Help(self.surface.commands() if self.surface else []))
 
     def action_new_session(self) -> None:
         if self.main.control is not None:
