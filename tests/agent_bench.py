@@ -17,13 +17,14 @@ from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.memory_journal import MemoryJournal
 from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage
+from cos.agent.outcomes import TurnOutcome
 from cos.agent.provider import SessionPrompt, ToolSpec
 from cos.agent.providers.scripted import Script, ScriptedProvider
 from cos.agent.records import ApprovalAnswer, Risk, ToolCallRecord, TurnStatus
 from cos.agent.retry import RetryPolicy
 from cos.agent.session_context import SessionContext
 from cos.agent.tools import Tool, ToolContext, ToolOk, ToolOutcome, ToolSet
-from cos.agent.turn import Agent, AgentOptions, TurnOutcome
+from cos.agent.turn import Agent, AgentOptions
 
 Answer = ApprovalAnswer | Callable[[ApprovalRequest], Awaitable[ApprovalAnswer]]
 ALLOWED = ApprovalAnswer(decision="allowed", answered_by="test")

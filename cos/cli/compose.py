@@ -29,6 +29,7 @@ from cos.core.effective import (
     Flags,
     effective_approval_mode,
     effective_approval_timeout,
+    effective_compact_at,
     effective_database_url,
     effective_profile,
 )
@@ -161,7 +162,11 @@ async def _compose(
                 journal=journal,
                 approver=desk,
                 publish=feed.publish,
-                options=AgentOptions(max_steps=config.settings.agent.max_steps, retry=request.retry),
+                options=AgentOptions(
+                    max_steps=config.settings.agent.max_steps,
+                    compact_at=effective_compact_at(config, entry).value,
+                    retry=request.retry,
+                ),
             ),
         )
         for name, entry in profiles.items()

@@ -58,6 +58,7 @@ _PROPOSAL = "I propose a command that writes a small file. cos asks you first, u
 _NO_TOOL = """This session has no tool named `terminal`, so the demo has nothing to run. \
 Add `terminal` to the profile's `tools` to see a tool call and its approval.
 """
+_SUMMARY = "The demo was asked for a summary of {count} messages. A model would write here what matters of them.\n"
 _NO_CALLS = "The demo was asked to stop calling tools. What happened so far stands above.\n"
 _RAN = "The command ran. This is what came back:\n\n```\n{output}\n```\n\nThat was the whole demo of a tool call.\n"
 _DID_NOT_RUN = """The command brought no result. cos told me:
@@ -81,6 +82,8 @@ def _plan(request: ModelRequest) -> _Plan:
         return _Plan(text=_NO_CALLS)
     if isinstance(last, ToolResultMessage):
         return _Plan(text=_summary(last))
+    if isinstance(last, UserMessage) and last.origin == "compaction" and last.compaction is None:
+        return _Plan(text=_SUMMARY.format(count=len(request.messages) - 1))
     said = " ".join(last.text.split()) if isinstance(last, UserMessage) else ""
     if _WANTS_TOOL.search(said):
         if all(tool.name != _TOOL for tool in request.prompt.tools):

@@ -20,6 +20,8 @@ class Status:
     model: str = ""
     context: str = ""
     """How full the context is."""
+    context_percent: int | None = None
+    """The same as a figure; None = unknown."""
     used: str = ""
     """Tokens of this session so far."""
     note: str = "starting"
