@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from cos.tui.transcript.entries import MOST_PLAIN_LINES, Entry, fold_mark
-from cos.tui.transcript.lines import GUTTER, harmless, make_line, plain_lines, shorten
+from cos.tui.transcript.lines import GUTTER, harmless, paragraph, plain_lines
 
 if TYPE_CHECKING:
     from cos.tui.transcript.lines import Line, Run
@@ -31,14 +31,13 @@ class Compacted(Entry):
 
     def lines(self, width: int, look: Look) -> list[Line]:
         lead: list[Run] = [(" " * GUTTER, look.base)]
-        head = shorten(f"{fold_mark(self.is_folded)}{self.title}", width - GUTTER - 1)
-        found = [make_line([(head, look.muted)], width, look, lead=lead)]
+        head = f"{fold_mark(self.is_folded)}{self.title}"
+        found = list(paragraph([(head, look.muted)], width - 1, look, lead=lead))
         if not self.is_folded:
             bar = [*lead, ("▏ ", look.rule)]
             body = plain_lines(self.summary.strip("\n"), look.muted, width - 1, look, lead=bar)
-            for line in islice(body, MOST_PLAIN_LINES):
-                found.append(line._replace(strip=line.strip.adjust_cell_length(width, look.base)))
-        return found
+            found.extend(islice(body, MOST_PLAIN_LINES))
+        return [line._replace(strip=line.strip.adjust_cell_length(width, look.base)) for line in found]
 
     def plain(self) -> str:
         return harmless(f"{self.title}\n\n{self.summary}")
