@@ -60,6 +60,8 @@ async def test_by_hand_it_is_a_visible_tagged_turn_and_the_session_goes_on_from_
             (False, first.turn.turn_id), (False, first.turn.turn_id), (True, turn_id),
         ]  # fmt: skip
         assert transcript.turns[turn_id].stop_reason == "compacted"
+        by = await core.rows("SELECT put_away_by FROM messages ORDER BY ordinal")
+        assert [row["put_away_by"] for row in by] == [transcript.messages[2].id] * 2 + [None]
     async with core_bench(core_url, tmp_path, [said("two")]) as later:
         await later.ask("again", session)
         assert later.provider.requests[0].messages == (summary, UserMessage(text="again"))

@@ -115,7 +115,7 @@ class PostgresJournal:
         await self._database.transaction(work)
 
     async def compact(self, turn: TurnInfo, summary: UserMessage, *, message_id: UUID) -> None:
-        key = {"session_id": turn.session_id}
+        key = {"session_id": turn.session_id, "summary_id": message_id}
 
         async def work(connection: Connection) -> None:
             await self._lock(connection, turn)

@@ -7,4 +7,4 @@ LIMIT 1;
 -- name: put_away
 -- Kept and shown, never sent to a model again. Nobody has counted yet what takes its place.
 WITH emptied AS (UPDATE sessions SET context = NULL WHERE id = %(session_id)s)
-UPDATE messages SET active = false WHERE session_id = %(session_id)s AND active;
+UPDATE messages SET active = false, put_away_by = %(summary_id)s WHERE session_id = %(session_id)s AND active;
