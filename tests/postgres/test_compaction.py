@@ -48,6 +48,7 @@ async def test_by_hand_it_is_a_visible_tagged_turn_and_the_session_goes_on_from_
         first = await core.ask("hi", tags=("client:acme",))
         session = first.turn.session_id
         assert await meter(core, session) == METER
+        await core.idle(session)
         turn_id = await core.dispatcher.compact(session, "keep the ducks")
         assert core.dispatcher.running(session) == turn_id
         done = await core.ended(turn_id)
@@ -72,9 +73,11 @@ async def test_a_session_with_nothing_to_compact_is_refused_and_unchanged(core_u
         with pytest.raises(SessionError, match="there is no session"):
             await core.dispatcher.compact(new_id())
         session = (await core.ask("hi")).turn.session_id
+        await core.idle(session)
         with pytest.raises(SessionError, match=NOTHING):
             await core.dispatcher.compact(session)
         await core.ask("hi again", session)
+        await core.idle(session)
         await core.ended(await core.dispatcher.compact(session))
         await core.idle(session)
         with pytest.raises(SessionError, match=NOTHING):
