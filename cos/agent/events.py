@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cos.agent.records import ContextMeter
+
 if TYPE_CHECKING:
     from uuid import UUID
 
@@ -180,13 +182,24 @@ class RetryScheduled(TurnEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextUpdated(TurnEvent):
-    """A model call ended: what it used, and how full the context now is."""
+    """A model call ended: what it used, and how full the context now is.
+
+    With an empty `usage`: the session was compacted, and nobody has counted the new context yet.
+    """
 
     type: ClassVar[str] = "context.updated"
     model: str
     usage: Usage
     context_window: int | None
     """Tokens the model takes, or None when unknown."""
+
+    @property
+    def meter(self) -> ContextMeter | None:
+        """None when the provider counts no tokens."""
+        prompt = self.usage.prompt_tokens
+        if prompt is None:
+            return None
+        return ContextMeter(model=self.model, used=prompt + (self.usage.output_tokens or 0), window=self.context_window)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from uuid import UUID
 from cos.agent.errors import AlreadyAcceptedError, IdentityError, TurnBusyError
 from cos.agent.ids import new_id
 from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, stored_form
-from cos.agent.records import ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.agent.records import ContextMeter, ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.results import unanswered_status, unanswered_text
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class StoredSession:
     ended: dict[UUID, datetime] = field(default_factory=dict)
     open_replies: dict[UUID, tuple[UUID, AssistantMessage]] = field(default_factory=dict)
     """By turn: the id and the shown part of the reply being streamed."""
+    meter: ContextMeter | None = None
 
     @property
     def open_turn(self) -> UUID | None:
@@ -59,6 +60,9 @@ class MemoryJournal:
 
     async def load_history(self, session_id: UUID) -> list[Message]:
         return [row.message for row in self._session(session_id).messages if row.active]
+
+    async def call_ids(self, session_id: UUID) -> set[str]:
+        return set(self._session(session_id).tool_calls)
 
     async def start_turn(
         self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
@@ -81,9 +85,16 @@ class MemoryJournal:
                 row.message = stored_form(row.message.model_copy(update={"context": context}))
 
     async def append_message(
-        self, turn: TurnInfo, message: Message, *, message_id: UUID | None = None, active: bool = True
+        self,
+        turn: TurnInfo,
+        message: Message,
+        *,
+        message_id: UUID | None = None,
+        active: bool = True,
+        meter: ContextMeter | None = None,
     ) -> None:
         session = self._open_session(turn)
+        session.meter = meter or session.meter
         message = stored_form(message)
         if isinstance(message, ToolResultMessage) and _is_answered(session, message.call_id):
             raise IdentityError(f"tool call {message.call_id} already has its result")
@@ -92,6 +103,20 @@ class MemoryJournal:
             for call in message.tool_calls:
                 record = ToolCallRecord(call_id=call.id, name=call.name, args=call.args, status=ToolCallStatus.PROPOSED)
                 session.tool_calls.setdefault(call.id, record)
+
+    async def compact(self, turn: TurnInfo, summary: UserMessage, *, message_id: UUID) -> None:
+        session = self._open_session(turn)
+        replaced = [row for row in session.messages if row.active]
+        for row in replaced:
+            for call in row.message.tool_calls if isinstance(row.message, AssistantMessage) else ():
+                if not _is_answered(session, call.id):
+                    raise IdentityError(f"tool call {call.id} has no result yet; nothing is compacted")
+        if any(row.message_id == message_id for row in session.messages):
+            raise AlreadyAcceptedError(f"message {message_id} has its turn already")
+        await self.append_message(turn, summary, message_id=message_id)
+        for row in replaced:
+            row.active = False
+        session.meter = None
 
     async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
         session = self._session(turn.session_id)
@@ -112,6 +137,7 @@ class MemoryJournal:
         stop_reason: str | None = None,
         error: str | None = None,
         usage: Usage | None = None,
+        meter: ContextMeter | None = None,
     ) -> datetime:
         session = self._session(turn.session_id)
         if session.turns.get(turn.turn_id) is not TurnStatus.RUNNING:
@@ -123,6 +149,7 @@ class MemoryJournal:
             if isinstance(row.message, AssistantMessage):
                 for call in row.message.tool_calls:
                     await self._settle(turn, session, call.id, status)
+        session.meter = meter or session.meter
         session.turns[turn.turn_id] = status
         session.ended[turn.turn_id] = datetime.now(UTC)
         return session.ended[turn.turn_id]

@@ -43,6 +43,26 @@ class ToolCallStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContextMeter:
+    """How full a session's context was after its newest model call, in tokens."""
+
+    model: str
+    used: int
+    """Prompt and reply of that call."""
+    window: int | None
+    """What the model takes; None = unknown."""
+
+    @property
+    def share(self) -> float | None:
+        """Of the window, 0 to 1 and beyond; None when the window is unknown."""
+        return self.used / self.window if self.window else None
+
+    @property
+    def percent(self) -> int | None:
+        return None if self.share is None else round(100 * self.share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAnswer:
     """How a request for approval ended, and through whom."""
 

@@ -21,12 +21,15 @@ from cos.agent.provider import (
     TextChunk,
     ThinkingChunk,
 )
-from cos.agent.shown_reply import ShownReply
+from cos.agent.shown_reply import ShownReply, UnseenReply
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cos.agent.hooks import HookBus
     from cos.agent.images import Blobs
     from cos.agent.journal import Journal
+    from cos.agent.messages import Message
     from cos.agent.retry import RetryPolicy
     from cos.agent.turn_state import TurnState
 
@@ -72,15 +75,19 @@ class ModelCaller:
             ProviderError: the last attempt failed, or the first in a way that another attempt cannot mend.
             TurnCancelled: the turn's token was set.
         """
-        request = await self._request(state, allow_tools=allow_tools)
+        request = await self.request(state, state.history, allow_tools=allow_tools)
         state.open_reply = ShownReply(state.turn, self._journal, state.publish)
+        return await self.reply_to(request, state, state.open_reply)
+
+    async def reply_to(self, request: ModelRequest, state: TurnState, shown: ShownReply | UnseenReply) -> ModelReply:
+        """As `call`, for any request; what arrives of the reply goes to `shown`."""
         for number in range(1, self._retry.max_attempts + 1):
-            state.open_reply.begin_attempt()
+            shown.begin_attempt()
             state.model_calls += 1
-            attempt = _Attempt(number, self._attempt_arguments(state))
+            attempt = _Attempt(number, self._attempt_arguments(state, request))
             try:
                 await state.cancel.guard(self._hooks.fire("pre_api_request", **attempt.arguments))
-                await state.cancel.guard(self._stream(state.open_reply, request, attempt))
+                await state.cancel.guard(self._stream(shown, request, attempt))
             except ProviderUnavailable as error:
                 await self._failed(state, attempt, error)
                 if number == self._retry.max_attempts:
@@ -90,15 +97,16 @@ class ModelCaller:
                 await self._failed(state, attempt, error)
                 raise
             else:
-                return await self._succeeded(state, state.open_reply, attempt)
+                return await self._succeeded(state, shown, attempt)
         raise AssertionError("the range of attempts is never empty")
 
-    async def _request(self, state: TurnState, *, allow_tools: bool) -> ModelRequest:
-        prompt, messages = state.session.prompt, tuple(state.history)
+    async def request(self, state: TurnState, messages: Sequence[Message], *, allow_tools: bool = True) -> ModelRequest:
+        """The turn's request with these messages, and the pictures that they name."""
+        prompt = state.session.prompt
         images = await images_of(messages, self._blobs if self._provider.takes_images(prompt.model) else None)
-        return ModelRequest(prompt=prompt, messages=messages, allow_tools=allow_tools, images=images)
+        return ModelRequest(prompt=prompt, messages=tuple(messages), allow_tools=allow_tools, images=images)
 
-    async def _succeeded(self, state: TurnState, shown: ShownReply, attempt: _Attempt) -> ModelReply:
+    async def _succeeded(self, state: TurnState, shown: ShownReply | UnseenReply, attempt: _Attempt) -> ModelReply:
         reply = attempt.reply
         state.usage += reply.usage
         await shown.end_attempt()
@@ -110,11 +118,17 @@ class ModelCaller:
             usage=reply.usage,
             assistant_tool_call_count=len(reply.calls),
         )
-        window = self._provider.context_window(state.session.prompt.model)
-        state.publish(ContextUpdated(turn=state.turn, model=reply.model, usage=reply.usage, context_window=window))
+        self.tell_context(state, reply.model, reply.usage)
         return reply
 
-    async def _stream(self, shown: ShownReply, request: ModelRequest, attempt: _Attempt) -> None:
+    def tell_context(self, state: TurnState, model: str, usage: Usage) -> None:
+        """Set the context meter by what the newest model call used; nothing used = nobody knows."""
+        window = self._provider.context_window(state.session.prompt.model)
+        event = ContextUpdated(turn=state.turn, model=model, usage=usage, context_window=window)
+        state.meter = event.meter
+        state.publish(event)
+
+    async def _stream(self, shown: ShownReply | UnseenReply, request: ModelRequest, attempt: _Attempt) -> None:
         limit = self._retry.silence_seconds
         clock = asyncio.get_running_loop().time
         try:
@@ -167,7 +181,7 @@ class ModelCaller:
         )
         await state.cancel.guard(asyncio.sleep(delay))
 
-    def _attempt_arguments(self, state: TurnState) -> dict[str, Any]:
+    def _attempt_arguments(self, state: TurnState, request: ModelRequest) -> dict[str, Any]:
         return state.hook_ids() | {
             "api_request_id": state.api_request_id,
             "platform": state.session.platform,
@@ -175,6 +189,6 @@ class ModelCaller:
             "provider": self._provider.name,
             "base_url": getattr(self._provider, "base_url", None),
             "api_call_count": state.model_calls,
-            "message_count": len(state.history),
+            "message_count": len(request.messages),
             "started_at": datetime.now(UTC),
         }

@@ -30,6 +30,7 @@ from cos.core.effective import (
     Flags,
     effective_approval_mode,
     effective_approval_timeout,
+    effective_compact_at,
     effective_database_url,
     effective_profile,
 )
@@ -154,11 +155,8 @@ async def _compose(
     keeper = RuleKeeper(profiles, {name: tool.origin for name, tool in tools.items()}, grants)
     desk = ApprovalDesk(Approvals(database), keeper, feed.publish, timeout_seconds=timeout, surface=request.surface)
     providers = {name: request.provider_for(entry, request.env) for name, entry in profiles.items()}
-    options = AgentOptions(max_steps=config.settings.agent.max_steps, retry=request.retry)
-    make = partial(
-        Agent, hooks=hooks, journal=journal, approver=desk, publish=feed.publish, options=options, blobs=blobs
-    )
-    agents = _agents(profiles, providers, ToolSet.of(*tools.values()), make)
+    make = partial(Agent, hooks=hooks, journal=journal, approver=desk, publish=feed.publish, blobs=blobs)
+    agents = _agents(config, request, profiles, providers, ToolSet.of(*tools.values()), make)
     dispatcher = Dispatcher(
         agents=agents,
         hooks=hooks,
@@ -188,10 +186,23 @@ async def _compose(
 
 
 def _agents(
-    profiles: Mapping[str, Profile], providers: Mapping[str, Provider], tools: ToolSet, make: Callable[..., Agent]
+    config: Config,
+    request: StartRequest,
+    profiles: Mapping[str, Profile],
+    providers: Mapping[str, Provider],
+    tools: ToolSet,
+    make: Callable[..., Agent],
 ) -> dict[str, ProfileAgent]:
+    def agent(entry: Profile) -> Agent:
+        options = AgentOptions(
+            max_steps=config.settings.agent.max_steps,
+            compact_at=effective_compact_at(config, entry).value,
+            retry=request.retry,
+        )
+        return make(provider=providers[entry.id], options=options)
+
     return {
-        name: ProfileAgent(profile=entry, tools=_tools_of(entry, tools), agent=make(provider=providers[name]))
+        name: ProfileAgent(profile=entry, tools=_tools_of(entry, tools), agent=agent(entry))
         for name, entry in profiles.items()
     }
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from cos.agent.cancellation import CancelToken, uninterrupted
+from cos.agent.compaction import NOTHING, is_worth_it
 from cos.agent.errors import AlreadyAcceptedError, CosError, TurnBusyError
 from cos.agent.events import TurnCompleted, Usage
 from cos.agent.hook_rules import first_action
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("cos.dispatcher")
 
 SHUTDOWN: Final = "the program is ending"
+_COMPACT_LATER: Final = "a turn runs in this session; compact it when the turn has ended"
 _CLOSE_SECONDS: Final = 8.0
 _CLOSE_LOST_SECONDS: Final = 0.5
 _CLOSE_LOST_LONGEST_SECONDS: Final = 5.0
@@ -159,6 +161,30 @@ class Dispatcher:
         await self._sessions.pause_queue(session_id, paused=False)
         await uninterrupted(self._start_next(session_id))
 
+    async def compact(self, session_id: UUID, instructions: str | None = None) -> UUID:
+        """Begin a turn that replaces the session's conversation by a summary; the id of that turn.
+
+        Raises:
+            SessionError: there is no such session, a turn runs in it, or it has nothing to compact.
+        """
+
+        async def begin() -> UUID:
+            async with self._admission[session_id]:
+                await self._sessions.get(session_id)
+                if self._is_closing or session_id in self._running:
+                    raise SessionError(_COMPACT_LATER)
+                if not is_worth_it(await self._journal.load_history(session_id)):
+                    raise SessionError(NOTHING)
+                try:
+                    state = await self._open(session_id, None, instructions)
+                except TurnBusyError as error:
+                    raise SessionError(_COMPACT_LATER) from error
+                task = asyncio.create_task(self._run(state), name=f"turn-{state.turn.turn_id}")
+                self._running[session_id] = _Running(state.turn, state.prompt_id, state.cancel, task)
+                return state.turn.turn_id
+
+        return await uninterrupted(begin())
+
     def cancel(self, session_id: UUID, reason: str = "by the user") -> bool:
         """Stop the session's turn if this process runs one. Says so; cancelling nothing is no error."""
         running = self._running.get(session_id)
@@ -244,7 +270,10 @@ class Dispatcher:
                 return state.turn.turn_id if waiting.id == wanted else None
             return None
 
-    async def _open(self, session_id: UUID, waiting: QueuedMessage) -> TurnState:
+    async def _open(
+        self, session_id: UUID, waiting: QueuedMessage | None, instructions: str | None = None
+    ) -> TurnState:
+        """The turn of a waiting message; without one, a turn that compacts the session."""
         session = await self._sessions.get(session_id)
         entry = self._agents[session.profile_id]
         context = await self._context(session, entry)
@@ -254,6 +283,8 @@ class Dispatcher:
             turn_id=new_id(),
             tags=merge_tags(entry.profile.settings.tags, (Tag(tag) for tag in session.tags)),
         )
+        if waiting is None:
+            return await entry.agent.open_compaction(turn, context, instructions, CancelToken())
         return await entry.agent.open(turn, waiting.message, context, CancelToken(), prompt_id=waiting.id)
 
     async def _context(self, session: Session, entry: ProfileAgent) -> SessionContext:
@@ -274,6 +305,7 @@ class Dispatcher:
             platform=session.source,
             is_new=not session.has_turns,
             parent_session_id=session.parent_session_id,
+            meter=session.context,
         )
 
     async def _run(self, state: TurnState) -> None:

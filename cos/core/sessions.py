@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from cos.agent.events import Usage
-from cos.agent.records import TurnStatus
+from cos.agent.records import ContextMeter, TurnStatus
 
 if TYPE_CHECKING:
     from cos.agent.messages import Message, UserMessage
@@ -33,6 +33,8 @@ class Session:
     queue_paused: bool
     created_at: datetime
     last_activity_at: datetime
+    context: ContextMeter | None = None
+    """Of the newest model call; None = there was none, or nobody counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,8 @@ class SessionRow:
     """Pending approvals."""
     queued: int
     """Messages that wait for their turn."""
+    context: ContextMeter | None = None
+    """As in `Session`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +107,11 @@ class QueuedMessage:
     id: UUID
     message: UserMessage
     source: str
+
+
+def meter_of(data: dict[str, Any] | None) -> ContextMeter | None:
+    """A context meter as stored with a session."""
+    return ContextMeter(**data) if data else None
 
 
 def usage_of(data: dict[str, Any] | None) -> Usage | None:

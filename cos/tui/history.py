@@ -12,6 +12,7 @@ from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
 from cos.agent.records import ToolCallStatus, TurnStatus
 from cos.tui import wording
 from cos.tui.transcript.calls import CallState, ToolCall
+from cos.tui.transcript.compacted import Compacted
 from cos.tui.transcript.entries import AssistantText, Entry, Notice, Thinking, TurnHeader
 from cos.tui.transcript.entries import UserMessage as UserEntry
 
@@ -93,12 +94,15 @@ def message_entries(row: MessageRow, calls: dict[str, ToolCallRecord]) -> list[E
         return user_entries(row.id, turn_key, message)
     if isinstance(message, ToolResultMessage):
         return []
-    return assistant_entries(row.id, turn_key, message, calls, active=row.active)
+    return assistant_entries(row.id, turn_key, message, calls)
 
 
 def user_entries(message_id: UUID, turn_key: str, message: UserMessage) -> list[Entry]:
     """As `message_entries`, for a message of the user, or of the loop in the user's place."""
     key = f"msg:{message_id}"
+    if message.compaction is not None:
+        title = wording.compacted(message.compaction, message.text)
+        return [Compacted(key=key, turn_key=turn_key, title=title, summary=message.text)]
     if message.origin == "loop":
         return [Notice(key=key, turn_key=turn_key, text=f"cos to the model: {message.text}")]
     attached = [f"[{part.type}: {part.text or part.url or part.media_type}]" for part in message.parts]
@@ -107,12 +111,7 @@ def user_entries(message_id: UUID, turn_key: str, message: UserMessage) -> list[
 
 
 def assistant_entries(
-    message_id: UUID,
-    turn_key: str,
-    message: AssistantMessage,
-    calls: dict[str, ToolCallRecord],
-    *,
-    active: bool,
+    message_id: UUID, turn_key: str, message: AssistantMessage, calls: dict[str, ToolCallRecord]
 ) -> list[Entry]:
     """As `message_entries`, for a reply of the model."""
     found: list[Entry] = []
@@ -121,8 +120,8 @@ def assistant_entries(
         found.append(Thinking(key=f"think:{message_id}", turn_key=turn_key, text=thought))
     if message.text:
         found.append(AssistantText(key=f"msg:{message_id}", turn_key=turn_key, text=message.text))
-    if message.partial or not active:
-        found.append(Notice(key=f"cut:{message_id}", turn_key=turn_key, level="warning", text=cut_text(active=active)))
+    if message.partial:
+        found.append(Notice(key=f"cut:{message_id}", turn_key=turn_key, level="warning", text=cut_text(message)))
     for call in message.tool_calls:
         title, detail = title_of_call(call.name, call.args), args_text(call.args)
         entry = ToolCall(key=f"call:{call.id}", turn_key=turn_key, name=call.name, title=title, detail=detail)
@@ -132,9 +131,9 @@ def assistant_entries(
     return found
 
 
-def cut_text(*, active: bool) -> str:
+def cut_text(message: AssistantMessage) -> str:
     """What stands under an incomplete reply."""
-    return "incomplete" if active else "incomplete; the connection broke and the model began again"
+    return "incomplete; the connection broke and the model began again" if message.superseded else "incomplete"
 
 
 def thinking_of(message: AssistantMessage) -> str:

@@ -138,6 +138,7 @@ class SessionControl:
             elif isinstance(event, SessionTouched) and self._core.dispatcher.running(event.session_id) is None:
                 # Another process works there: show what it has stored.
                 self._conversations.forget(event.session_id)
+                self._tally.forget_context(event.session_id)
                 if event.session_id == self.current:
                     await self._load(event.session_id)
                     self._conversations.of(event.session_id).show_in(self._screen.conversation)

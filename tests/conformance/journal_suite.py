@@ -13,6 +13,7 @@ from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.messages import (
     AssistantMessage,
+    Compaction,
     Message,
     ToolCall,
     ToolResultMessage,
@@ -20,7 +21,7 @@ from cos.agent.messages import (
     message_from_json,
     message_json,
 )
-from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.agent.records import ApprovalAnswer, ContextMeter, ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.tags import merge_tags
 from tests.agent_bench import assert_answered
 
@@ -38,6 +39,12 @@ class JournalUnderTest(Protocol):
     async def record(self, session_id: UUID, call_id: str) -> ToolCallRecord: ...
 
     async def status(self, session_id: UUID, turn_id: UUID) -> TurnStatus: ...
+
+    async def meter(self, session_id: UUID) -> ContextMeter | None: ...
+
+    async def all_messages(self, session_id: UUID) -> list[tuple[Message, bool]]:
+        """Also those that are not active."""
+        ...
 
 
 def assistant(*calls: str, text: str | None = None) -> AssistantMessage:
@@ -247,6 +254,63 @@ async def context_of_hooks_joins_the_prompt(it: JournalUnderTest) -> None:
     )
 
 
+def summary(text: str = "in short", messages: int = 4) -> UserMessage:
+    return UserMessage(text=text, origin="compaction", compaction=Compaction(messages=messages, tokens=7))
+
+
+async def a_summary_takes_the_place_of_the_conversation(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    before: list[Message] = [assistant("c", text="a"), answer("c"), assistant(text="b")]
+    for message in before:
+        await it.journal.append_message(turn, message)
+    await it.journal.append_message(turn, assistant(text="cut"), active=False)
+    await it.journal.compact(turn, summary(), message_id=new_id())
+    await it.journal.append_message(turn, assistant(text="on"))
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    assert await it.journal.load_history(turn.session_id) == [summary(), assistant(text="on")]
+    kept = await it.all_messages(turn.session_id)
+    gone = [UserMessage(text="go"), *before, assistant(text="cut")]
+    assert kept == [*((message, False) for message in gone), (summary(), True), (assistant(text="on"), True)]
+    assert await it.journal.call_ids(turn.session_id) == {"c"}
+
+
+async def a_compaction_is_all_or_nothing(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    reply = new_id()
+    await it.journal.append_message(turn, assistant("c"), message_id=reply, meter=METER)
+    with pytest.raises(IdentityError, match="tool call c has no result yet"):
+        await it.journal.compact(turn, summary(), message_id=new_id())
+    await it.journal.append_message(turn, answer("c"))
+    with pytest.raises(AlreadyAcceptedError):
+        await it.journal.compact(turn, summary(), message_id=reply)
+    history = [UserMessage(text="go"), assistant("c"), answer("c")]
+    assert await it.journal.load_history(turn.session_id) == history
+    assert await it.meter(turn.session_id) == METER
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    with pytest.raises(CosError):
+        await it.journal.compact(turn, summary(), message_id=new_id())
+    assert await it.journal.load_history(turn.session_id) == history
+
+
+METER = ContextMeter(model="m", used=150, window=200)
+
+
+async def the_context_meter_is_that_of_the_newest_call(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    assert await it.meter(turn.session_id) is None
+    await it.journal.append_message(turn, assistant("c"), meter=METER)
+    await it.journal.append_message(turn, answer("c"))
+    assert await it.meter(turn.session_id) == METER
+    await it.journal.compact(turn, summary(), message_id=new_id())
+    assert await it.meter(turn.session_id) is None
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED, meter=replace(METER, window=None))
+    assert await it.meter(turn.session_id) == replace(METER, window=None)
+    second = next_turn(turn)
+    await it.journal.start_turn(second, UserMessage(text="more"))
+    await it.journal.finish_turn(second, TurnStatus.FAILED)
+    assert await it.meter(turn.session_id) == replace(METER, window=None)
+
+
 async def another_profile_is_refused(it: JournalUnderTest) -> None:
     turn = await opened(it.journal)
     await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
@@ -272,5 +336,8 @@ CHECKS = [
     thinking_alone_is_kept_and_never_sent_back,
     an_inactive_message_is_no_part_of_the_history,
     context_of_hooks_joins_the_prompt,
+    a_summary_takes_the_place_of_the_conversation,
+    a_compaction_is_all_or_nothing,
+    the_context_meter_is_that_of_the_newest_call,
     another_profile_is_refused,
 ]

@@ -10,7 +10,8 @@ import pytest
 
 from cos.agent.journal import Journal
 from cos.agent.memory_journal import MemoryJournal
-from cos.agent.records import ToolCallRecord, TurnStatus
+from cos.agent.messages import Message
+from cos.agent.records import ContextMeter, ToolCallRecord, TurnStatus
 from cos.core.postgres.database import Database
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.sessions import Sessions
@@ -30,6 +31,12 @@ class InMemory:
     async def status(self, session_id: UUID, turn_id: UUID) -> TurnStatus:
         return self._memory.sessions[session_id].turns[turn_id]
 
+    async def meter(self, session_id: UUID) -> ContextMeter | None:
+        return self._memory.sessions[session_id].meter
+
+    async def all_messages(self, session_id: UUID) -> list[tuple[Message, bool]]:
+        return [(row.message, row.active) for row in self._memory.sessions[session_id].messages]
+
 
 @dataclass
 class InPostgres:
@@ -41,6 +48,12 @@ class InPostgres:
 
     async def status(self, session_id: UUID, turn_id: UUID) -> TurnStatus:
         return (await self.sessions.transcript(session_id)).turns[turn_id].status
+
+    async def meter(self, session_id: UUID) -> ContextMeter | None:
+        return (await self.sessions.get(session_id)).context
+
+    async def all_messages(self, session_id: UUID) -> list[tuple[Message, bool]]:
+        return [(row.message, row.active) for row in (await self.sessions.transcript(session_id)).messages]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -19,11 +19,11 @@ class Line(App[None]):
         yield StatusLine()
 
 
-@pytest.mark.parametrize(("fullness", "warns"), [(None, False), (0.59, False), (0.6, True), (0.85, True)])
-async def test_the_meter_stands_out_from_60_percent_on(fullness: float | None, warns: bool) -> None:
+@pytest.mark.parametrize(("percent", "warns"), [(None, False), (59, False), (60, True), (85, True)])
+async def test_the_meter_stands_out_from_60_percent_on(percent: int | None, warns: bool) -> None:
     async with Line().run_test() as pilot:
         line = pilot.app.query_one(StatusLine)
-        line.status = Status(note="", profile="home", context="ctx 12k", fullness=fullness)
+        line.status = Status(note="", profile="home", context="ctx 12k", context_percent=percent)
         shown = line.content
         assert isinstance(shown, Text)
         styled = [span for span in shown.spans if shown.plain[span.start : span.end] == "ctx 12k" and str(span.style)]
@@ -48,4 +48,4 @@ async def test_context_is_shown_as_part_of_the_window(core_home: CoreHome) -> No
     core_home.script([whole])
     async with chat_in(core_home) as chat:
         await chat.ask("go")
-        await chat.until(lambda: "ctx 900" in str(chat.main.status_line.content))
+        await chat.until(lambda: "ctx 905" in str(chat.main.status_line.content))

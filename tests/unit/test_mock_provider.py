@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from cos.agent.events import Usage
-from cos.agent.messages import AssistantMessage
+from cos.agent.messages import AssistantMessage, Compaction
 from cos.agent.provider import (
     ModelReply,
     ModelRequest,
@@ -145,3 +145,13 @@ async def test_a_hanging_script_can_be_cancelled(script: object) -> None:
 async def test_a_call_without_a_script_fails_loudly() -> None:
     with pytest.raises(ScriptExhausted, match="model call 1 has no script"):
         await ask(ScriptedProvider([]), request())
+
+
+async def test_a_demo_session_can_be_compacted_and_goes_on_with_what_was_asked(mock: MockProvider) -> None:
+    order = user("Write a summary. Call no tool.", origin="compaction")
+    reply = await ask(mock, request(user("hi"), AssistantMessage(text="Hello"), order))
+    assert (reply.text.startswith("The demo was asked for a summary of 2 messages."), reply.calls) == (True, ())
+    text = "In short: run a command.\n\nword for word:\n\nhow are you?"
+    summary = user(text, origin="compaction", compaction=Compaction(messages=2))
+    reply = await ask(mock, request(summary))
+    assert (reply.text.startswith("You said: *how are you?*"), reply.calls) == (True, ())

@@ -58,6 +58,7 @@ _PROPOSAL = "I propose a command that writes a small file. cos asks you first, u
 _NO_TOOL = """This session has no tool named `terminal`, so the demo has nothing to run. \
 Add `terminal` to the profile's `tools` to see a tool call and its approval.
 """
+_SUMMARY = "The demo was asked for a summary of {count} messages. A model would write here what matters of them.\n"
 _NO_CALLS = "The demo was asked to stop calling tools. What happened so far stands above.\n"
 _RAN = "The command ran. This is what came back:\n\n```\n{output}\n```\n\nThat was the whole demo of a tool call.\n"
 _DID_NOT_RUN = """The command brought no result. cos told me:
@@ -81,14 +82,25 @@ def _plan(request: ModelRequest) -> _Plan:
         return _Plan(text=_NO_CALLS)
     if isinstance(last, ToolResultMessage):
         return _Plan(text=_summary(last))
-    said = " ".join(last.text.split()) if isinstance(last, UserMessage) else ""
+    if isinstance(last, UserMessage) and last.origin == "compaction" and not _is_summary(last):
+        return _Plan(text=_SUMMARY.format(count=len(request.messages) - 1))
+    said = " ".join(_asked(last).split()) if isinstance(last, UserMessage) else ""
     if _WANTS_TOOL.search(said):
         if all(tool.name != _TOOL for tool in request.prompt.tools):
             return _Plan(text=_NO_TOOL)
         return _Plan(text=_PROPOSAL, thinking=_THINKING, command=_COMMAND)
     thinking = _THINKING if "think" in said.lower() else ""
-    is_first = not any(isinstance(message, AssistantMessage) for message in request.messages)
+    is_first = not any(isinstance(it, AssistantMessage) or _is_summary(it) for it in request.messages)
     return _Plan(text=_GREETING if is_first else _ANSWER.format(said=said), thinking=thinking)
+
+
+def _is_summary(message: Message) -> bool:
+    return isinstance(message, UserMessage) and message.compaction is not None
+
+
+def _asked(message: UserMessage) -> str:
+    """A summary in the middle of a turn ends with what the user asked for."""
+    return message.text.rsplit("\n\n", 1)[-1] if _is_summary(message) else message.text
 
 
 def _summary(result: ToolResultMessage) -> str:

@@ -33,6 +33,7 @@ from cos.core.postgres.statements import core_statements
 if TYPE_CHECKING:
     from cos.agent.events import Usage
     from cos.agent.identity import NewSession, TurnInfo
+    from cos.agent.records import ContextMeter
 
 
 class PostgresJournal:
@@ -41,6 +42,7 @@ class PostgresJournal:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._sql = core_statements("journal")
+        self._compaction = core_statements("compact")
 
     async def create_session(self, session: NewSession) -> UUID:
         session_id = new_id()
@@ -55,6 +57,10 @@ class PostgresJournal:
     async def load_history(self, session_id: UUID) -> list[Message]:
         rows = await self._database.fetch(self._sql["load_history"], {"session_id": session_id})
         return [message_from_json(row["body"]) for row in rows]
+
+    async def call_ids(self, session_id: UUID) -> set[str]:
+        rows = await self._database.fetch(self._sql["call_ids"], {"session_id": session_id})
+        return {row["call_id"] for row in rows}
 
     async def start_turn(
         self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
@@ -93,12 +99,32 @@ class PostgresJournal:
         await self._database.transaction(work)
 
     async def append_message(
-        self, turn: TurnInfo, message: Message, *, message_id: UUID | None = None, active: bool = True
+        self,
+        turn: TurnInfo,
+        message: Message,
+        *,
+        message_id: UUID | None = None,
+        active: bool = True,
+        meter: ContextMeter | None = None,
     ) -> None:
         async def work(connection: Connection) -> None:
             await self._lock(connection, turn)
             await self._fence(connection, turn)
-            await self._insert(connection, turn, message, message_id or new_id(), active=active)
+            await self._insert(connection, turn, message, message_id or new_id(), active=active, meter=meter)
+
+        await self._database.transaction(work)
+
+    async def compact(self, turn: TurnInfo, summary: UserMessage, *, message_id: UUID) -> None:
+        key = {"session_id": turn.session_id, "summary_id": message_id}
+
+        async def work(connection: Connection) -> None:
+            await self._lock(connection, turn)
+            await self._fence(connection, turn)
+            unanswered = await connection.execute(self._compaction["unanswered_active_calls"], key)
+            for row in await unanswered.fetchall():
+                raise IdentityError(f"tool call {row['call_id']} has no result yet; nothing is compacted")
+            await connection.execute(self._compaction["put_away"], key)
+            await self._insert(connection, turn, summary, message_id, active=True)
 
         await self._database.transaction(work)
 
@@ -136,12 +162,13 @@ class PostgresJournal:
         stop_reason: str | None = None,
         error: str | None = None,
         usage: Usage | None = None,
+        meter: ContextMeter | None = None,
     ) -> datetime:
         ending = {
             "turn_id": turn.turn_id, "status": status.value,
             "stop_reason": None if stop_reason is None else storable(stop_reason),
             "error": None if error is None else storable(error),
-            "usage": json.dumps(asdict(usage)) if usage else None,
+            "usage": json.dumps(asdict(usage)) if usage else None, "context": _context(meter),
         }  # fmt: skip
 
         async def work(connection: Connection) -> datetime:
@@ -208,7 +235,14 @@ class PostgresJournal:
             raise LostTurnError(f"turn {turn.turn_id} is closed or belongs to another process; nothing more is written")
 
     async def _insert(
-        self, connection: Connection, turn: TurnInfo, message: Message, message_id: UUID, *, active: bool
+        self,
+        connection: Connection,
+        turn: TurnInfo,
+        message: Message,
+        message_id: UUID,
+        *,
+        active: bool,
+        meter: ContextMeter | None = None,
     ) -> None:
         row = {
             "id": message_id, "session_id": turn.session_id, "turn_id": turn.turn_id, "profile_id": turn.profile_id,
@@ -232,7 +266,12 @@ class PostgresJournal:
                     "args": json_text(call.args),
                 }  # fmt: skip
                 await connection.execute(self._sql["propose_call"], proposed)
-        await connection.execute(self._sql["touch_session"], {"session_id": turn.session_id})
+        touched = {"session_id": turn.session_id, "context": _context(meter)}
+        await connection.execute(self._sql["touch_session"], touched)
+
+
+def _context(meter: ContextMeter | None) -> str | None:
+    return json_text(asdict(meter)) if meter else None
 
 
 async def tell_session(connection: Connection, database: Database, session_id: UUID, profile_id: str) -> None:

@@ -15,7 +15,7 @@ from cos.agent.text import storable
 from cos.core.errors import SessionError
 from cos.core.postgres.database import Database, Row
 from cos.core.postgres.statements import core_statements
-from cos.core.sessions import MessageRow, QueuedMessage, Session, SessionRow, Transcript, TurnRow, usage_of
+from cos.core.sessions import MessageRow, QueuedMessage, Session, SessionRow, Transcript, TurnRow, meter_of, usage_of
 
 PAGE = 100
 
@@ -35,7 +35,8 @@ class Sessions:
         rows = await self._database.fetch(self._sql["session"], {"id": session_id})
         if not rows:
             raise SessionError(f"there is no session {session_id}")
-        return Session(**rows[0] | {"tags": tuple(rows[0]["tags"])})
+        row = rows[0]
+        return Session(**row | {"tags": tuple(row["tags"]), "context": meter_of(row["context"])})
 
     async def find(self, id_or_prefix: str) -> UUID:
         """The session whose id begins with the given text.
@@ -162,7 +163,8 @@ def call_record(row: Row) -> ToolCallRecord:
 
 def _session_row(row: Row) -> SessionRow:
     status = TurnStatus(row["turn_status"]) if row["turn_status"] else None
-    return SessionRow(**row | {"tags": tuple(row["tags"]), "turn_status": status})
+    changed = {"tags": tuple(row["tags"]), "turn_status": status, "context": meter_of(row["context"])}
+    return SessionRow(**row | changed)
 
 
 def _turn_row(row: Row) -> TurnRow:

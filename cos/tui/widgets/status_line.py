@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 from cos.tui import wording
 
-WARN_FULLNESS, FULL = 0.60, 0.85
-"""From where on the context meter warns, and says that it is nearly full."""
+WARN, FULL = 60, 85
+"""Percent of the window from which on the meter warns, and says that it is nearly full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +25,8 @@ class Status:
     model: str = ""
     context: str = ""
     """How full the context is."""
-    fullness: float | None = None
-    """The same as a fraction; None = nobody knows."""
+    context_percent: int | None = None
+    """The same as a figure; None = unknown."""
     used: str = ""
     """Tokens of this session so far."""
     database: str = ""
@@ -64,14 +64,14 @@ class StatusLine(Static):
             (status.profile, ""),
             (" ".join(status.tags), ""),
             (status.model, ""),
-            (status.context, self._meter_style(status.fullness)),
+            (status.context, self._meter_style(status.context_percent)),
             (status.used, ""),
             (status.database, ""),
         ]
         shown = [(wording.one_line(text), style) for text, style in pieces if text]
         self.update(Text(" · ").join(Text(text, style) for text, style in shown))
 
-    def _meter_style(self, fullness: float | None) -> str | Style:
-        if fullness is None or fullness < WARN_FULLNESS:
+    def _meter_style(self, percent: int | None) -> str | Style:
+        if percent is None or percent < WARN:
             return ""
-        return self.get_component_rich_style("status--full" if fullness >= FULL else "status--filling", partial=True)
+        return self.get_component_rich_style("status--full" if percent >= FULL else "status--filling", partial=True)

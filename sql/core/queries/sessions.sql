@@ -1,6 +1,6 @@
 -- name: session
 SELECT id, profile_id, source, title, tags, parent_session_id, root_session_id, cwd, frozen_prompt::text AS frozen_prompt,
-       created_at, last_activity_at, queue_paused,
+       created_at, last_activity_at, queue_paused, context,
        EXISTS (SELECT 1 FROM turns t WHERE t.session_id = sessions.id) AS has_turns
 FROM sessions WHERE id = %(id)s;
 
@@ -14,7 +14,7 @@ WHERE (%(profile_id)s::text IS NULL OR profile_id = %(profile_id)s)
 ORDER BY last_activity_at DESC, id DESC LIMIT 1;
 
 -- name: list_sessions
-SELECT s.id, s.profile_id, s.title, s.tags, s.parent_session_id, s.created_at, s.last_activity_at, s.queue_paused,
+SELECT s.id, s.profile_id, s.title, s.tags, s.parent_session_id, s.created_at, s.last_activity_at, s.queue_paused, s.context,
        t.status AS turn_status, t.started_at AS turn_started_at, t.completed_at AS turn_completed_at,
        (SELECT count(*) FROM approvals a WHERE a.session_id = s.id AND a.status = 'pending') AS waiting,
        (SELECT count(*) FROM queued_messages q WHERE q.session_id = s.id) AS queued
