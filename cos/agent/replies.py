@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cos.agent.messages import AssistantMessage, Message, ToolCall, stored_form
+from cos.agent.messages import AssistantMessage, ToolCall, stored_form
 
 if TYPE_CHECKING:
     from cos.agent.provider import ModelReply, ProposedCall
@@ -26,13 +25,12 @@ class Received:
     refusals: dict[str, str]
 
 
-def received(reply: ModelReply, history: Iterable[Message]) -> Received:
-    """The reply as it will be stored and sent back.
+def received(reply: ModelReply, used: set[str], model: str) -> Received:
+    """The reply of `model` as it will be stored and sent back.
 
-    A call id that was used before gets a new one, so that each call is told apart and answered once. A call whose
-    arguments are incomplete is kept with empty arguments and a reason.
+    A call id in `used` gets a new one, so that each call is told apart and answered once; the ids of the reply are
+    added to it. A call whose arguments are incomplete is kept with empty arguments and a reason.
     """
-    used = {call.id for message in history if isinstance(message, AssistantMessage) for call in message.tool_calls}
     calls: list[ToolCall] = []
     refusals: dict[str, str] = {}
     for proposed in reply.calls:
@@ -44,10 +42,12 @@ def received(reply: ModelReply, history: Iterable[Message]) -> Received:
             refusals[call.id] = reason
     text = reply.text if reply.text.strip() else None
     blocks = _blocks(reply, calls)
+    is_plain = blocks in ([], _plain_blocks(text, calls))
     message = AssistantMessage(
         text=text,
         tool_calls=calls,
-        blocks=[] if blocks == _plain_blocks(text, calls) else blocks,
+        blocks=[] if is_plain else blocks,
+        model=None if is_plain else model,
         stop_reason=None if reply.stop_reason in {"end_turn", "tool_use"} else reply.stop_reason,
     )
     stored = stored_form(message)

@@ -21,6 +21,7 @@ from cos.agent.messages import Message, UserMessage, stored_form
 from cos.agent.records import TurnStatus
 from cos.agent.replies import Received, is_blank, received
 from cos.agent.retry import RetryPolicy
+from cos.agent.steering import take_steers
 from cos.agent.step import ModelCaller
 from cos.agent.turn_hooks import fire_beginning, fire_endings, transformed
 from cos.agent.turn_state import CallState, TurnState
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from cos.agent.journal import Journal
     from cos.agent.provider import ModelReply, Provider
     from cos.agent.session_context import SessionContext
+    from cos.agent.steering import SteerSource
 
 log = logging.getLogger("cos.agent")
 
@@ -83,11 +85,13 @@ class Agent:
         approver: Approver,
         publish: Callable[[AgentEvent], None],
         options: AgentOptions | None = None,
+        steers: SteerSource | None = None,
     ) -> None:
         self._hooks = hooks
         self._journal = journal
         self._publish = publish
         self._options = options or AgentOptions()
+        self._steers = steers
         self._model = ModelCaller(provider, hooks, journal, self._options.retry)
         self._calls = CallRunner(hooks, journal, approver)
 
@@ -106,17 +110,20 @@ class Agent:
         *,
         prompt_id: UUID | None = None,
     ) -> TurnState:
-        """Make the turn and its prompt durable.
+        """Make the turn and its prompt durable. A prompt with `prompt_id` waits in the session's queue until then.
 
         Raises:
             TurnBusyError: the session has an open turn.
             AlreadyAcceptedError: the prompt `prompt_id` has its turn already.
+            NotWaitingError: the prompt `prompt_id` was changed, was removed or has become a prompt.
         """
         kept = stored_form(prompt)
         assert isinstance(kept, UserMessage)
         state = TurnState(turn=turn, session=session, prompt=kept, cancel=cancel, publish=self._publish)
         state.prompt_id = prompt_id or state.prompt_id
-        state.started_at = await self._journal.start_turn(turn, kept, message_id=state.prompt_id)
+        state.started_at = await self._journal.start_turn(
+            turn, kept, message_id=state.prompt_id, from_queue=prompt_id is not None
+        )
         self._publish(TurnStarted(turn=turn, started_at=state.started_at))
         self._publish(MessageAdded(turn=turn, message_id=state.prompt_id, message=kept))
         return state
@@ -143,17 +150,22 @@ class Agent:
 
     async def _converse(self, state: TurnState) -> None:
         state.history = list(await self._journal.load_history(state.turn.session_id))
+        state.call_ids = await self._journal.call_ids(state.turn.session_id)
         await state.cancel.guard(self._begin(state))
+        await take_steers(self._steers, state)
         pauses = 0
-        for _ in range(self._options.max_steps):
+        for steps_left in reversed(range(self._options.max_steps)):
             reply = await self._step(state)
+            # Without a step left nobody could answer it: then it waits for its own turn.
+            steers = self._steers if steps_left else None
             if state.calls:
                 await self._calls.answer(state)
                 self._count_fruitless(state)
                 state.calls = []
+                await take_steers(steers, state)
             elif reply.stop_reason == "pause_turn" and pauses < _PAUSES:
                 pauses += 1
-            elif not await self._needs_nudge(state, reply):
+            elif not await take_steers(steers, state) and not await self._needs_nudge(state, reply):
                 return
         await self._say_for_the_model(state, _LIMIT.format(steps=self._options.max_steps))
         self._notice(state, f"The limit of {self._options.max_steps} steps is reached; asking for a summary.")
@@ -172,7 +184,7 @@ class Agent:
         state.cancel.check()
         reply = await self._model.call(state, allow_tools=allow_tools)
         assert state.open_reply is not None
-        taken = received(reply, state.history)
+        taken = received(reply, state.call_ids, state.session.prompt.model)
         is_last = not taken.message.tool_calls and reply.stop_reason != "pause_turn"
         if is_last and taken.message.text:
             taken = replace(taken, message=await transformed(self._hooks, state, taken.message))

@@ -58,6 +58,8 @@ class TurnState:
     prompt_id: UUID = field(default_factory=new_id)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     history: list[Message] = field(default_factory=list)
+    call_ids: set[str] = field(default_factory=set)
+    """Of all calls that the session ever had."""
     usage: Usage = field(default_factory=Usage)
     model_calls: int = 0
     """Attempts so far; numbers the api_request_id."""
