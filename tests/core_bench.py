@@ -16,7 +16,7 @@ from cos.agent.providers.scripted import Script, ScriptedProvider
 from cos.agent.tools import Tool, ToolSet
 from cos.agent.turn import Agent, AgentOptions
 from cos.core.approval_desk import ApprovalDesk
-from cos.core.dispatcher import Dispatcher, ProfileAgent
+from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
 from cos.core.inbound import Accepted, Inbound
 from cos.core.live import CoreEvent
 from cos.core.plugins import LoadedPlugins
@@ -24,8 +24,12 @@ from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.database import Database, Row
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
+from cos.core.postgres.last_turns import LastTurns
+from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.sessions import Sessions
+from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile
+from cos.core.queue import AnnouncedSteers, QueueEditor
 from cos.core.rule_keeper import RuleKeeper
 from cos.core.settings import ProfileSettings
 from tests.agent_bench import AT_ONCE, assert_answered
@@ -46,6 +50,8 @@ class CoreBench:
     plugins: LoadedPlugins
     provider: ScriptedProvider
     dispatcher: Dispatcher
+    queue: QueueEditor
+    options: SessionOptions
     events: list[CoreEvent]
 
     async def send(self, text: str, session: UUID | None = None, profile: str = "home", **more: Any) -> Accepted:
@@ -120,16 +126,19 @@ async def core_bench(
             tools=toolset,
             agent=Agent(
                 provider=provider, hooks=hooks, journal=journal, approver=desk, publish=events.append,
-                options=AgentOptions(retry=AT_ONCE),
+                options=AgentOptions(retry=AT_ONCE), steers=AnnouncedSteers(journal, sessions, events.append),
             ),
         )
         for name in ("home", "work")
     }  # fmt: skip
+    last_turns = LastTurns(database)
     dispatcher = Dispatcher(
-        agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=events.append
-    )
+        agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=events.append,
+        retries=Retries(last_prompt=last_turns.prompt, undo=last_turns.undo),
+    )  # fmt: skip
+    queue, options = QueueEditor(WaitingMessages(database), dispatcher), SessionOptions(database, events.append)
     try:
-        yield CoreBench(database, journal, sessions, desk, hooks, plugins, provider, dispatcher, events)
+        yield CoreBench(database, journal, sessions, desk, hooks, plugins, provider, dispatcher, queue, options, events)
     finally:
         await dispatcher.close()
         await database.close()

@@ -24,7 +24,7 @@ from cos.core.approval_desk import CHANNEL, ApprovalDesk
 from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
 from cos.core.background import Background
 from cos.core.config import Config, load_config
-from cos.core.dispatcher import Dispatcher, ProfileAgent
+from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
 from cos.core.effective import (
     Flags,
     effective_approval_mode,
@@ -46,12 +46,16 @@ from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.database import Database
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
+from cos.core.postgres.last_turns import LastTurns
 from cos.core.postgres.listener import Listener
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
+from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
 from cos.core.postgres.sweep import sweep_orphans
+from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile, load_profiles, profile_named
+from cos.core.queue import AnnouncedSteers, QueueEditor
 from cos.core.rule_book import RuleBook
 from cos.core.rule_keeper import RuleKeeper
 from cos.core.tool_lists import match_tools
@@ -93,9 +97,11 @@ class Core:
     embedded: EmbeddedPostgres | None
     """None when a given server is used."""
     sessions: Sessions
+    options: SessionOptions
     desk: ApprovalDesk
     feed: LiveFeed
     dispatcher: Dispatcher
+    queue: QueueEditor
     plugins: LoadedPlugins
     background: Background
 
@@ -162,13 +168,15 @@ async def _compose(
                 approver=desk,
                 publish=feed.publish,
                 options=AgentOptions(max_steps=config.settings.agent.max_steps, retry=request.retry),
+                steers=AnnouncedSteers(journal, sessions, feed.publish),
             ),
         )
         for name, entry in profiles.items()
     }
     dispatcher = Dispatcher(
-        agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=feed.publish
-    )
+        agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=feed.publish,
+        retries=_retries(database),
+    )  # fmt: skip
     background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish))
     return Core(
         paths=paths,
@@ -179,9 +187,11 @@ async def _compose(
         database=database,
         embedded=embedded,
         sessions=sessions,
+        options=SessionOptions(database, feed.publish),
         desk=desk,
         feed=feed,
         dispatcher=dispatcher,
+        queue=QueueEditor(WaitingMessages(database), dispatcher),
         plugins=plugins,
         background=background,
     )
@@ -196,6 +206,11 @@ def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk
     background.keep("word from other processes", listener.listen)
     background.every(LOCK_CHECK_SECONDS, "check of this process' lock", database.hold_boot_lock)
     return background
+
+
+def _retries(database: Database) -> Retries:
+    last_turns = LastTurns(database)
+    return Retries(last_prompt=last_turns.prompt, undo=last_turns.undo)
 
 
 def _policy_of(profile: Profile, flags: Flags) -> ProfilePolicy:

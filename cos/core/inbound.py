@@ -10,6 +10,8 @@ from cos.agent.identity import Source
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from cos.agent.steering import DeliveryMode
+
 
 @dataclass(slots=True, kw_only=True)
 class Inbound:
@@ -22,6 +24,8 @@ class Inbound:
     """None = begin a new session."""
     tags: tuple[str, ...] = ()
     """Extra tags; only for a message that begins a session."""
+    mode: DeliveryMode = "queue"
+    """While a turn runs: wait for the next one, go into it at its next step, or cancel it and be the next prompt."""
     client_message_id: str | None = None
     """Sending the same id to the same session again changes nothing."""
     meta: dict[str, str] = field(default_factory=dict)
@@ -35,7 +39,7 @@ class Accepted:
     """None only when a hook dropped the message."""
     message_id: UUID | None = None
     turn_id: UUID | None = None
-    """None = it waits in the session's queue, or a hook took it."""
+    """None = it waits in the session's queue, also to go into the running turn, or a hook took it."""
     handled: bool = False
     """A hook took the message; no turn runs."""
     reply: str | None = None

@@ -11,8 +11,9 @@ from cos.agent.events import Usage
 from cos.agent.records import TurnStatus
 
 if TYPE_CHECKING:
-    from cos.agent.messages import Message
+    from cos.agent.messages import Message, UserMessage
     from cos.agent.records import ToolCallRecord
+    from cos.agent.steering import DeliveryMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,8 @@ class Session:
     """JSON of the frozen prompt; None before the first turn."""
     has_turns: bool
     queue_paused: bool
+    model: str | None
+    """The model that the user chose for this session; None = the one of its frozen prompt."""
     created_at: datetime
     last_activity_at: datetime
 
@@ -101,8 +104,13 @@ class QueuedMessage:
     """A message that waits for its turn."""
 
     id: UUID
-    text: str
+    message: UserMessage
     source: str
+    mode: DeliveryMode
+
+    @property
+    def text(self) -> str:
+        return self.message.text
 
 
 def usage_of(data: dict[str, Any] | None) -> Usage | None:

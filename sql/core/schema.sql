@@ -83,6 +83,10 @@ CREATE TABLE IF NOT EXISTS messages (
     CHECK ((role = 'tool_result') = (call_id IS NOT NULL)),
     UNIQUE (session_id, ordinal)
 );
+-- Of a message that went into a running turn; a prompt's is with its turn.
+ALTER TABLE messages ADD COLUMN IF NOT EXISTS client_message_id text;
+CREATE UNIQUE INDEX IF NOT EXISTS messages_client_message ON messages (session_id, client_message_id)
+    WHERE client_message_id IS NOT NULL;
 -- A second result for one tool call is impossible.
 CREATE UNIQUE INDEX IF NOT EXISTS messages_one_result ON messages (session_id, call_id) WHERE call_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS messages_by_turn ON messages (turn_id);

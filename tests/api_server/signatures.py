@@ -1,4 +1,4 @@
-"""The server's memory of the thinking that it signed: its text, its place, and the prefix and model that it is bound to."""
+"""The server's memory of the thinking that it signed: text, place, and the prefix and model that it is bound to."""
 
 from __future__ import annotations
 
