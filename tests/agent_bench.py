@@ -184,7 +184,7 @@ async def bench(
     approver, events = ScriptedApprover(list(answers)), list[AgentEvent]()
     agent = Agent(
         provider=provider, hooks=hooks, journal=journal, approver=approver, publish=events.append,
-        options=AgentOptions(max_steps=max_steps, retry=retry),
+        options=AgentOptions(max_steps=max_steps, retry=retry), steers=journal,
     )  # fmt: skip
     session_id = await journal.create_session(NewSession(profile_id="home", source="cli"))
     return Bench(provider, ToolSet.of(*tools), journal, hooks, approver, agent, session_id, events)

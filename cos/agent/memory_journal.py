@@ -85,12 +85,12 @@ class MemoryJournal:
         session = self._session(turn.session_id)
         if session.session.profile_id != turn.profile_id:
             raise IdentityError(f"session {turn.session_id} belongs to profile {session.session.profile_id}")
+        if from_queue and (message_id, prompt) not in [(row.message_id, row.message) for row in session.queue]:
+            raise NotWaitingError(f"message {message_id} does not wait any more as it was read")
         if session.open_turn is not None:
             raise TurnBusyError(turn.session_id)
         if any(row.message_id == message_id for row in session.messages):
             raise AlreadyAcceptedError(f"message {message_id} has its turn already")
-        if from_queue and (message_id, prompt) not in [(row.message_id, row.message) for row in session.queue]:
-            raise NotWaitingError(f"message {message_id} does not wait any more as it was read")
         session.queue = [
             replace(row, mode="now" if row.mode == "now" else "queue")
             for row in session.queue

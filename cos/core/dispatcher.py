@@ -123,8 +123,8 @@ class Dispatcher:
             SessionError: there is no turn, or one runs.
             DatabaseError: nothing was accepted.
         """
-        text = await self._retries.last_prompt(session_id)
         session = await self._sessions.get(session_id)
+        text = await self._retries.last_prompt(session_id)
         again = Inbound(text=text, profile_id=session.profile_id, source=source, session_id=session_id, mode="now")
         return await self._dispatch(again, undo=self._retries.undo)
 

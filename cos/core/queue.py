@@ -57,6 +57,10 @@ class QueueEditor:
         self._waiting = waiting
         self._dispatcher = dispatcher
 
+    async def has(self, message_id: UUID) -> bool:
+        """Whether the message waits, or has been sent."""
+        return await self._waiting.has(message_id)
+
     async def edit(self, message_id: UUID, text: str) -> None:
         """
         Raises:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class WaitingMessages:
-    """Every method raises NotWaitingError, with a sentence that says why, when the message does not wait any more."""
+    """What changes a message raises NotWaitingError, with a sentence that says why, when it does not wait any more."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -32,6 +32,12 @@ class WaitingMessages:
         if not rows:
             raise await self._gone(message_id)
         return rows[0]["session_id"]  # type: ignore[no-any-return]  # rows are untyped by nature
+
+    async def has(self, message_id: UUID) -> bool:
+        """Whether the message waits, or waited and was taken: False when it was removed."""
+        key = {"id": message_id}
+        waits = await self._database.fetch(self._sql["waiting"], key)
+        return bool(waits or await self._database.fetch(self._sql["turn_that_took"], key))
 
     async def set_text(self, message_id: UUID, text: str) -> UUID:
         """The session in which the message waits."""
