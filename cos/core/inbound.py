@@ -25,7 +25,10 @@ class Inbound:
     tags: tuple[str, ...] = ()
     """Extra tags; only for a message that begins a session."""
     mode: DeliveryMode = "queue"
-    """While a turn runs: wait for the next one, go into it at its next step, or cancel it and be the next prompt."""
+    """While a turn runs: wait for the next one, go into it at its next step, or cancel it and be the next prompt.
+
+    A turn of another process takes steers too, but is not cancelled: what is sent now comes first after it.
+    """
     client_message_id: str | None = None
     """Sending the same id to the same session again changes nothing."""
     meta: dict[str, str] = field(default_factory=dict)

@@ -360,6 +360,14 @@ async def test_a_retry_whose_turn_cannot_be_taken_back_changes_nothing(
         assert await words(core, session) == ["hello", "one"]
 
 
+async def test_a_retry_that_a_hook_takes_takes_nothing_back(core_url: str, tmp_path: Path) -> None:
+    async with core_bench(core_url, tmp_path, [said("one")]) as core:
+        session = (await core.ask("hello")).turn.session_id
+        core.hooks.register("pre_gateway_dispatch", lambda: {"action": "skip"}, source="p")
+        assert (await core.dispatcher.retry(session)).handled
+        assert await words(core, session) == ["hello", "one"]
+
+
 async def test_a_sessions_model_holds_from_its_next_turn_on(core_url: str, tmp_path: Path) -> None:
     async with core_bench(core_url, tmp_path, [said(str(n)) for n in range(3)]) as core:
         session = (await core.ask("a")).turn.session_id

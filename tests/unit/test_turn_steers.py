@@ -66,7 +66,12 @@ async def test_a_steer_is_better_than_a_nudge_after_an_empty_reply() -> None:
 
 async def test_what_is_sent_before_the_first_model_call_goes_with_it() -> None:
     b = await bench([said("ok")])
-    b.on("pre_llm_call", lambda: steer(b, "also") or {"context": "remember"})
+
+    def remember() -> dict[str, str]:
+        steer(b, "also")
+        return {"context": "remember"}
+
+    b.on("pre_llm_call", remember)
     await b.run()
     assert b.provider.requests[0].messages == (
         UserMessage(text="go", context="remember"), UserMessage(text="also", origin="steered"),
