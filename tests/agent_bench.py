@@ -25,7 +25,7 @@ from cos.agent.records import ApprovalAnswer, Risk, ToolCallRecord, TurnStatus
 from cos.agent.retry import RetryPolicy
 from cos.agent.session_context import SessionContext
 from cos.agent.tools import Tool, ToolContext, ToolOk, ToolOutcome, ToolSet
-from cos.agent.turn import Agent, AgentOptions
+from cos.agent.turn import Agent, AgentOptions, TurnInputs
 
 Answer = ApprovalAnswer | Callable[[ApprovalRequest], Awaitable[ApprovalAnswer]]
 ALLOWED = ApprovalAnswer(decision="allowed", answered_by="test")
@@ -190,6 +190,7 @@ async def bench(
     agent = Agent(
         provider=provider, hooks=hooks, journal=journal, approver=approver, publish=events.append,
         options=AgentOptions(max_steps=max_steps, compact_at=compact_at, retry=retry),
+        inputs=TurnInputs(steers=journal),
     )  # fmt: skip
     session_id = await journal.create_session(NewSession(profile_id="home", source="cli"))
     return Bench(provider, ToolSet.of(*tools), journal, hooks, approver, agent, session_id, events)

@@ -14,9 +14,10 @@ from cos.agent.hooks import HookBus
 from cos.agent.messages import Message
 from cos.agent.providers.scripted import Script, ScriptedProvider
 from cos.agent.tools import Tool, ToolSet
-from cos.agent.turn import Agent, AgentOptions
+from cos.agent.turn import Agent, AgentOptions, TurnInputs
 from cos.core.approval_desk import ApprovalDesk
-from cos.core.dispatcher import Dispatcher, ProfileAgent
+from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
+from cos.core.gateway import Gateway
 from cos.core.inbound import Accepted, Inbound
 from cos.core.live import CoreEvent
 from cos.core.plugins import LoadedPlugins
@@ -25,8 +26,12 @@ from cos.core.postgres.blobs import PostgresBlobs
 from cos.core.postgres.database import Database, Row
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
+from cos.core.postgres.last_turns import LastTurns
+from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.sessions import Sessions
+from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile
+from cos.core.queue import AnnouncedSteers, QueueEditor
 from cos.core.rule_keeper import RuleKeeper
 from cos.core.settings import ProfileSettings
 from tests.agent_bench import AT_ONCE, assert_answered
@@ -47,6 +52,8 @@ class CoreBench:
     plugins: LoadedPlugins
     provider: ScriptedProvider
     dispatcher: Dispatcher
+    queue: QueueEditor
+    options: SessionOptions
     events: list[CoreEvent]
 
     async def send(self, text: str, session: UUID | None = None, profile: str = "home", **more: Any) -> Accepted:
@@ -122,22 +129,23 @@ async def core_bench(
             tools=toolset,
             agent=Agent(
                 provider=provider, hooks=hooks, journal=journal, approver=desk, publish=events.append,
-                options=AgentOptions(retry=AT_ONCE), blobs=blobs,
+                options=AgentOptions(retry=AT_ONCE),
+                inputs=TurnInputs(steers=AnnouncedSteers(journal, sessions, events.append), blobs=blobs),
             ),
         )
         for name in ("home", "work")
     }  # fmt: skip
-    dispatcher = Dispatcher(
-        agents=agents,
-        hooks=hooks,
-        journal=journal,
-        sessions=sessions,
-        blobs=blobs,
-        plugins=plugins,
-        publish=events.append,
+    last_turns = LastTurns(database)
+    gateway = Gateway(
+        {name: entry.profile for name, entry in agents.items()}, hooks, journal, sessions, blobs, events.append
     )
+    dispatcher = Dispatcher(
+        agents=agents, gateway=gateway, journal=journal, sessions=sessions, plugins=plugins, publish=events.append,
+        retries=Retries(last_prompt=last_turns.prompt, undo=last_turns.undo),
+    )  # fmt: skip
+    queue, options = QueueEditor(WaitingMessages(database), dispatcher), SessionOptions(database, events.append)
     try:
-        yield CoreBench(database, journal, sessions, desk, hooks, plugins, provider, dispatcher, events)
+        yield CoreBench(database, journal, sessions, desk, hooks, plugins, provider, dispatcher, queue, options, events)
     finally:
         await dispatcher.close()
         await database.close()

@@ -32,16 +32,23 @@ class Journal(Protocol):
         ...
 
     async def start_turn(
-        self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
+        self,
+        turn: TurnInfo,
+        prompt: UserMessage | None = None,
+        *,
+        message_id: UUID | None = None,
+        from_queue: bool = False,
     ) -> datetime:
         """Open the turn, in one transaction with its prompt when one is given. Answers the moment
         that is stored as its start.
 
-        A `message_id` that waits in the session's queue leaves it in the same transaction.
+        A `message_id` that waits in the session's queue leaves it in the same transaction; `from_queue` demands that it
+        does, with the text of `prompt`. What was meant to go into an earlier turn waits from now on like the rest.
 
         Raises:
             TurnBusyError: the session has an open turn already.
             AlreadyAcceptedError: the message `message_id` has its turn already.
+            NotWaitingError: with `from_queue`, the message was changed, was removed or has become a prompt.
         """
         ...
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from cos.agent.errors import AlreadyAcceptedError, IdentityError, TurnBusyError
+from cos.agent.errors import AlreadyAcceptedError, IdentityError, NotWaitingError, TurnBusyError
 from cos.agent.ids import new_id
 from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, stored_form
 from cos.agent.records import ContextMeter, ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.results import unanswered_status, unanswered_text
+from cos.agent.steering import DeliveryMode, Steered, SteerSource
 
 if TYPE_CHECKING:
     from cos.agent.events import Usage
@@ -29,6 +30,15 @@ class StoredMessage:
     active: bool
 
 
+@dataclass(frozen=True, slots=True)
+class StoredWaiting:
+    """A message in the queue."""
+
+    message_id: UUID
+    message: UserMessage
+    mode: DeliveryMode = "queue"
+
+
 @dataclass(slots=True)
 class StoredSession:
     """A session with all that happened in it."""
@@ -37,6 +47,7 @@ class StoredSession:
     messages: list[StoredMessage] = field(default_factory=list)
     tool_calls: dict[str, ToolCallRecord] = field(default_factory=dict)
     turns: dict[UUID, TurnStatus] = field(default_factory=dict)
+    queue: list[StoredWaiting] = field(default_factory=list)
     ended: dict[UUID, datetime] = field(default_factory=dict)
     open_replies: dict[UUID, tuple[UUID, AssistantMessage]] = field(default_factory=dict)
     """By turn: the id and the shown part of the reply being streamed."""
@@ -65,15 +76,27 @@ class MemoryJournal:
         return set(self._session(session_id).tool_calls)
 
     async def start_turn(
-        self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
+        self,
+        turn: TurnInfo,
+        prompt: UserMessage | None = None,
+        *,
+        message_id: UUID | None = None,
+        from_queue: bool = False,
     ) -> datetime:
         session = self._session(turn.session_id)
         if session.session.profile_id != turn.profile_id:
             raise IdentityError(f"session {turn.session_id} belongs to profile {session.session.profile_id}")
+        if from_queue and (message_id, prompt) not in [(row.message_id, row.message) for row in session.queue]:
+            raise NotWaitingError(f"message {message_id} does not wait any more as it was read")
         if session.open_turn is not None:
             raise TurnBusyError(turn.session_id)
         if any(row.message_id == message_id for row in session.messages):
             raise AlreadyAcceptedError(f"message {message_id} has its turn already")
+        session.queue = [
+            replace(row, mode="now" if row.mode == "now" else "queue")
+            for row in session.queue
+            if row.message_id != message_id
+        ]
         session.turns[turn.turn_id] = TurnStatus.RUNNING
         if prompt is not None:
             await self.append_message(turn, prompt, message_id=message_id)
@@ -117,6 +140,15 @@ class MemoryJournal:
         for row in replaced:
             row.active = False
         session.meter = None
+
+    async def take_steers(self, turn: TurnInfo) -> list[Steered]:
+        session = self._open_session(turn)
+        steers = [row for row in session.queue if row.mode == "steer"]
+        session.queue = [row for row in session.queue if row not in steers]
+        taken = [Steered(row.message_id, row.message.model_copy(update={"origin": "steered"})) for row in steers]
+        for steer in taken:
+            await self.append_message(turn, steer.message, message_id=steer.message_id)
+        return taken
 
     async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
         session = self._session(turn.session_id)
@@ -191,5 +223,5 @@ def _is_answered(session: StoredSession, call_id: str) -> bool:
     )
 
 
-def _fits(journal: MemoryJournal) -> Journal:
-    return journal
+def _fits(journal: MemoryJournal) -> tuple[Journal, SteerSource]:
+    return journal, journal

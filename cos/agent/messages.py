@@ -78,6 +78,8 @@ class AssistantMessage(_Record):
     tool_calls: list[ToolCall] = Field(default_factory=list)
     blocks: list[Json] = Field(default_factory=list)
     """The provider's content blocks exactly as received. Present when text then calls would not reproduce them."""
+    model: str | None = None
+    """The model that made `blocks`, as it was asked for; present with them. No other model takes its thinking."""
     stop_reason: str | None = None
     partial: bool = False
     """Cut by cancel, crash or a dropped stream."""

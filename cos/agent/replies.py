@@ -25,8 +25,8 @@ class Received:
     refusals: dict[str, str]
 
 
-def received(reply: ModelReply, used: set[str]) -> Received:
-    """The reply as it will be stored and sent back.
+def received(reply: ModelReply, used: set[str], model: str) -> Received:
+    """The reply of `model` as it will be stored and sent back.
 
     A call id in `used` gets a new one, so that each call is told apart and answered once; the ids of the reply are
     added to it. A call whose arguments are incomplete is kept with empty arguments and a reason.
@@ -42,10 +42,12 @@ def received(reply: ModelReply, used: set[str]) -> Received:
             refusals[call.id] = reason
     text = reply.text if reply.text.strip() else None
     blocks = _blocks(reply, calls)
+    is_plain = blocks in ([], _plain_blocks(text, calls))
     message = AssistantMessage(
         text=text,
         tool_calls=calls,
-        blocks=[] if blocks == _plain_blocks(text, calls) else blocks,
+        blocks=[] if is_plain else blocks,
+        model=None if is_plain else model,
         stop_reason=None if reply.stop_reason in {"end_turn", "tool_use"} else reply.stop_reason,
     )
     stored = stored_form(message)

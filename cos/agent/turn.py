@@ -24,6 +24,7 @@ from cos.agent.provider import ContextTooLong
 from cos.agent.records import TurnStatus
 from cos.agent.replies import Received, explanation, is_blank, received
 from cos.agent.retry import RetryPolicy
+from cos.agent.steering import take_steers
 from cos.agent.step import ModelCaller
 from cos.agent.text import storable
 from cos.agent.turn_hooks import fire_beginning, fire_endings, transformed
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from cos.agent.journal import Journal
     from cos.agent.provider import ModelReply, Provider
     from cos.agent.session_context import SessionContext
+    from cos.agent.steering import SteerSource
 
 log = logging.getLogger("cos.agent")
 
@@ -66,6 +68,16 @@ class AgentOptions:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnInputs:
+    """What comes into a turn besides its history."""
+
+    steers: SteerSource | None = None
+    """None = nothing is said into a running turn."""
+    blobs: Blobs | None = None
+    """The pictures that messages name; without it the model is told that it cannot see them."""
+
+
 class Agent:
     """CommonAgent: one per profile, shared by all its sessions."""
 
@@ -78,15 +90,15 @@ class Agent:
         approver: Approver,
         publish: Callable[[AgentEvent], None],
         options: AgentOptions | None = None,
-        blobs: Blobs | None = None,
+        inputs: TurnInputs | None = None,
     ) -> None:
-        """`blobs` holds the pictures that messages name; without it the model is told that it cannot see them."""
         self._hooks = hooks
         self._journal = journal
         self._publish = publish
-        self._options = options or AgentOptions()
-        self._model = ModelCaller(provider, hooks, journal, self._options.retry, blobs)
+        self._options, inputs = options or AgentOptions(), inputs or TurnInputs()
+        self._model = ModelCaller(provider, hooks, journal, self._options.retry, inputs.blobs)
         self._compactor = Compactor(self._model, journal, self._options.compact_at)
+        self._steers = inputs.steers
         self._calls = CallRunner(hooks, journal, approver)
 
     async def run_turn(
@@ -110,11 +122,12 @@ class Agent:
         *,
         prompt_id: UUID | None = None,
     ) -> TurnState:
-        """Make the turn and its prompt durable.
+        """Make the turn and its prompt durable. A prompt with `prompt_id` waits in the session's queue until then.
 
         Raises:
             TurnBusyError: the session has an open turn.
             AlreadyAcceptedError: the prompt `prompt_id` has its turn already.
+            NotWaitingError: the prompt `prompt_id` was changed, was removed or has become a prompt.
         """
         kept = stored_form(prompt)
         assert isinstance(kept, UserMessage)
@@ -122,7 +135,9 @@ class Agent:
             turn=turn, session=session, prompt=kept, cancel=cancel, publish=self._publish, meter=session.meter
         )
         state.prompt_id = prompt_id or state.prompt_id
-        state.started_at = await self._journal.start_turn(turn, kept, message_id=state.prompt_id)
+        state.started_at = await self._journal.start_turn(
+            turn, kept, message_id=state.prompt_id, from_queue=prompt_id is not None
+        )
         self._publish(TurnStarted(turn=turn, started_at=state.started_at))
         self._publish(MessageAdded(turn=turn, message_id=state.prompt_id, message=kept))
         return state
@@ -167,17 +182,21 @@ class Agent:
         state.begins_at = len(state.history) - 1
         state.call_ids = await self._journal.call_ids(state.turn.session_id)
         await state.cancel.guard(self._begin(state))
+        await take_steers(self._steers, state)
         pauses = 0
-        for _ in range(self._options.max_steps):
+        for steps_left in reversed(range(self._options.max_steps)):
             await self._compactor.at_boundary(state)
             reply = await self._step(state)
+            # Without a step left nobody could answer it: then it waits for its own turn.
+            steers = self._steers if steps_left else None
             if state.calls:
                 await self._calls.answer(state)
                 self._count_fruitless(state)
                 state.calls = []
+                await take_steers(steers, state)
             elif reply.stop_reason == "pause_turn" and pauses < _PAUSES:
                 pauses += 1
-            elif not await self._compactor.after_full_reply(state, reply) and not await self._needs_nudge(state, reply):
+            elif not await self._goes_on(state, reply, steers):
                 return
         await self._say_for_the_model(state, _LIMIT.format(steps=self._options.max_steps))
         self._notice(state, f"The limit of {self._options.max_steps} steps is reached; asking for a summary.")
@@ -196,7 +215,7 @@ class Agent:
         """One model call; its message is in the journal before any of its tool calls runs."""
         state.cancel.check()
         reply = await self._reply(state, allow_tools=allow_tools)
-        taken = received(reply, state.call_ids)
+        taken = received(reply, state.call_ids, state.session.prompt.model)
         is_last = not taken.message.tool_calls and reply.stop_reason != "pause_turn"
         if is_last and taken.message.text:
             taken = replace(taken, message=await transformed(self._hooks, state, taken.message))
@@ -250,6 +269,14 @@ class Agent:
 
     async def _say_for_the_model(self, state: TurnState, text: str) -> None:
         await self._append(state, UserMessage(text=text, origin="loop"))
+
+    async def _goes_on(self, state: TurnState, reply: ModelReply, steers: SteerSource | None) -> bool:
+        """Whether a reply without tool calls is not the turn's end."""
+        return (
+            await self._compactor.after_full_reply(state, reply)
+            or await take_steers(steers, state)
+            or await self._needs_nudge(state, reply)
+        )
 
     async def _needs_nudge(self, state: TurnState, reply: ModelReply) -> bool:
         """Whether the turn goes on because the reply was empty: once, then the turn says so honestly."""

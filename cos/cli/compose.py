@@ -19,13 +19,13 @@ from psycopg.conninfo import make_conninfo
 from cos.agent.hooks import HookBus
 from cos.agent.retry import RetryPolicy
 from cos.agent.tools import Tool, ToolSet
-from cos.agent.turn import Agent, AgentOptions
+from cos.agent.turn import Agent, AgentOptions, TurnInputs
 from cos.cli.providers import build_provider
 from cos.core.approval_desk import CHANNEL, ApprovalDesk
 from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
 from cos.core.background import Background
 from cos.core.config import Config, load_config
-from cos.core.dispatcher import Dispatcher, ProfileAgent
+from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
 from cos.core.effective import (
     Flags,
     effective_approval_mode,
@@ -38,6 +38,7 @@ from cos.core.embedded.folders import default_state_dir
 from cos.core.embedded.server import EmbeddedPostgres
 from cos.core.errors import DatabaseError
 from cos.core.first_start import install_shipped
+from cos.core.gateway import Gateway
 from cos.core.live import LiveFeed
 from cos.core.live_feed_hooks import register_live_feed
 from cos.core.neighbours import CHANNEL as SESSIONS
@@ -49,12 +50,16 @@ from cos.core.postgres.blobs import PostgresBlobs
 from cos.core.postgres.database import Database
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
+from cos.core.postgres.last_turns import LastTurns
 from cos.core.postgres.listener import Listener
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
+from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
 from cos.core.postgres.sweep import sweep_orphans
+from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile, load_profiles, profile_named
+from cos.core.queue import AnnouncedSteers, QueueEditor
 from cos.core.rule_book import RuleBook
 from cos.core.rule_keeper import RuleKeeper
 from cos.core.tool_lists import match_tools
@@ -96,9 +101,11 @@ class Core:
     embedded: EmbeddedPostgres | None
     """None when a given server is used."""
     sessions: Sessions
+    options: SessionOptions
     desk: ApprovalDesk
     feed: LiveFeed
     dispatcher: Dispatcher
+    queue: QueueEditor
     plugins: LoadedPlugins
     background: Background
 
@@ -155,15 +162,16 @@ async def _compose(
     keeper = RuleKeeper(profiles, {name: tool.origin for name, tool in tools.items()}, grants)
     desk = ApprovalDesk(Approvals(database), keeper, feed.publish, timeout_seconds=timeout, surface=request.surface)
     providers = {name: request.provider_for(entry, request.env) for name, entry in profiles.items()}
-    make = partial(Agent, hooks=hooks, journal=journal, approver=desk, publish=feed.publish, blobs=blobs)
+    inputs = TurnInputs(steers=AnnouncedSteers(journal, sessions, feed.publish), blobs=blobs)
+    make = partial(Agent, hooks=hooks, journal=journal, approver=desk, publish=feed.publish, inputs=inputs)
     agents = _agents(config, request, profiles, providers, ToolSet.of(*tools.values()), make)
     dispatcher = Dispatcher(
         agents=agents,
-        hooks=hooks,
+        gateway=Gateway(profiles, hooks, journal, sessions, blobs, feed.publish),
         journal=journal,
         sessions=sessions,
-        blobs=blobs,
         plugins=plugins,
+        retries=_retries(database),
         publish=feed.publish,
     )
     dispatcher.commands.add(*plugins.commands)
@@ -177,9 +185,11 @@ async def _compose(
         database=database,
         embedded=embedded,
         sessions=sessions,
+        options=SessionOptions(database, feed.publish),
         desk=desk,
         feed=feed,
         dispatcher=dispatcher,
+        queue=QueueEditor(WaitingMessages(database), dispatcher),
         plugins=plugins,
         background=background,
     )
@@ -216,6 +226,11 @@ def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk
     background.keep("word from other processes", listener.listen)
     background.every(LOCK_CHECK_SECONDS, "check of this process' lock", database.hold_boot_lock)
     return background
+
+
+def _retries(database: Database) -> Retries:
+    last_turns = LastTurns(database)
+    return Retries(last_prompt=last_turns.prompt, undo=last_turns.undo)
 
 
 def _policy_of(profile: Profile, flags: Flags) -> ProfilePolicy:

@@ -13,6 +13,7 @@ from cos.agent.records import ContextMeter, TurnStatus
 if TYPE_CHECKING:
     from cos.agent.messages import Message, UserMessage
     from cos.agent.records import ToolCallRecord
+    from cos.agent.steering import DeliveryMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,8 @@ class Session:
     """JSON of the frozen prompt; None before the first turn."""
     has_turns: bool
     queue_paused: bool
+    model: str | None
+    """The model that the user chose for this session; None = the one of its frozen prompt."""
     created_at: datetime
     last_activity_at: datetime
     context: ContextMeter | None = None
@@ -107,6 +110,11 @@ class QueuedMessage:
     id: UUID
     message: UserMessage
     source: str
+    mode: DeliveryMode
+
+    @property
+    def text(self) -> str:
+        return self.message.text
 
 
 def meter_of(data: dict[str, Any] | None) -> ContextMeter | None:

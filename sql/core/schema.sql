@@ -85,6 +85,10 @@ CREATE TABLE IF NOT EXISTS messages (
 );
 -- The summary that took its place. When that is rewound, or left out of a fork, the message is active again.
 ALTER TABLE messages ADD COLUMN IF NOT EXISTS put_away_by uuid;
+-- Of a message that went into a running turn; a prompt's is with its turn.
+ALTER TABLE messages ADD COLUMN IF NOT EXISTS client_message_id text;
+CREATE UNIQUE INDEX IF NOT EXISTS messages_client_message ON messages (session_id, client_message_id)
+    WHERE client_message_id IS NOT NULL;
 -- A second result for one tool call is impossible.
 CREATE UNIQUE INDEX IF NOT EXISTS messages_one_result ON messages (session_id, call_id) WHERE call_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS messages_by_turn ON messages (turn_id);

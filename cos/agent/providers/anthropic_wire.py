@@ -42,7 +42,7 @@ def request_body(request: ModelRequest, *, thinking: Thinking | None = None, pro
     body.update(_prefix(prompt))
     if prompt.tools and not request.allow_tools:
         body["tool_choice"] = {"type": "none"}
-    body["messages"] = wire_messages(request.messages, request.images)
+    body["messages"] = wire_messages(without_thinking(request.messages, but_of=prompt.model), request.images)
     if prompt_caching:
         _mark(body)
     return body
@@ -64,13 +64,16 @@ def wire_messages(messages: Iterable[Message], images: Mapping[str, str] | None 
     return turns
 
 
-def without_thinking(messages: Sequence[Message]) -> list[Message]:
-    """`messages` with no thinking block left: for a history whose earlier bytes changed, or another model."""
-    return [_without_thinking(message) for message in messages]
+def without_thinking(messages: Sequence[Message], *, but_of: str | None = None) -> list[Message]:
+    """`messages` with no thinking block left but those of one model: they mean nothing to any other.
+
+    What a model is sent before one of its own blocks is then always the same, whoever answered in between.
+    """
+    return [_without_thinking(message, but_of) for message in messages]
 
 
-def _without_thinking(message: Message) -> Message:
-    if not isinstance(message, AssistantMessage) or not message.blocks:
+def _without_thinking(message: Message, but_of: str | None) -> Message:
+    if not isinstance(message, AssistantMessage) or not message.blocks or (but_of and message.model == but_of):
         return message
     kept = [block for block in message.blocks if block.get("type") not in _THINKING_TYPES]
     return message.model_copy(update={"blocks": kept})

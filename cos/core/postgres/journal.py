@@ -10,7 +10,7 @@ from uuid import UUID
 
 import psycopg
 
-from cos.agent.errors import AlreadyAcceptedError, IdentityError, TurnBusyError
+from cos.agent.errors import AlreadyAcceptedError, IdentityError, NotWaitingError, TurnBusyError
 from cos.agent.ids import new_id
 from cos.agent.journal import Journal
 from cos.agent.messages import (
@@ -25,6 +25,7 @@ from cos.agent.messages import (
 )
 from cos.agent.records import ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.results import unanswered_status, unanswered_text
+from cos.agent.steering import Steered, SteerSource
 from cos.agent.text import storable
 from cos.core.errors import LostTurnError
 from cos.core.postgres.database import Connection, Database
@@ -63,11 +64,19 @@ class PostgresJournal:
         return {row["call_id"] for row in rows}
 
     async def start_turn(
-        self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
+        self,
+        turn: TurnInfo,
+        prompt: UserMessage | None = None,
+        *,
+        message_id: UUID | None = None,
+        from_queue: bool = False,
     ) -> datetime:
         async def work(connection: Connection) -> datetime:
             await self._lock(connection, turn)
             taken = await (await connection.execute(self._sql["take_queued"], {"id": message_id})).fetchone()
+            if from_queue and (taken is None or message_from_json(taken["body"]) != prompt):
+                raise NotWaitingError(f"message {message_id} does not wait any more as it was read")
+            await connection.execute(self._sql["keep_steers_waiting"], {"session_id": turn.session_id})
             row = {
                 "id": turn.turn_id, "session_id": turn.session_id, "profile_id": turn.profile_id,
                 "parent_turn_id": turn.parent_turn_id, "tags": list(turn.tags), "depth": turn.depth,
@@ -81,7 +90,7 @@ class PostgresJournal:
                     raise AlreadyAcceptedError(f"message {message_id} has its turn already") from error
                 raise TurnBusyError(turn.session_id) from error
             if prompt is not None:
-                await self._insert(connection, turn, prompt, message_id or new_id(), active=True)
+                await self._insert(connection, turn, prompt, message_id or new_id())
             await tell_session(connection, self._database, turn.session_id, turn.profile_id)
             return cast(datetime, started[0]["started_at"])
 
@@ -127,6 +136,27 @@ class PostgresJournal:
             await self._insert(connection, turn, summary, message_id, active=True)
 
         await self._database.transaction(work)
+
+    async def take_steers(self, turn: TurnInfo) -> list[Steered]:
+        key = {"session_id": turn.session_id}
+        if not await self._database.fetch(self._sql["has_steers"], key):
+            return []
+
+        async def work(connection: Connection) -> list[Steered]:
+            await self._lock(connection, turn)
+            await self._fence(connection, turn)
+            rows = await (await connection.execute(self._sql["take_steers"], key)).fetchall()
+            taken: list[Steered] = []
+            for row in sorted(rows, key=lambda row: cast(UUID, row["id"])):
+                message = message_from_json(row["body"])
+                assert isinstance(message, UserMessage)
+                message = message.model_copy(update={"origin": "steered"})
+                await self._insert(connection, turn, message, row["id"], client_message_id=row["client_message_id"])
+                taken.append(Steered(row["id"], message))
+            await tell_session(connection, self._database, turn.session_id, turn.profile_id)
+            return taken
+
+        return await self._database.transaction(work)
 
     async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
         row = {
@@ -211,7 +241,7 @@ class PostgresJournal:
         content = unanswered_text(before, status, row["result"])
         is_error = row["is_error"] or not before.is_final
         message = ToolResultMessage(call_id=row["call_id"], content=content, is_error=is_error)
-        await self._insert(connection, turn, message, new_id(), active=True)
+        await self._insert(connection, turn, message, new_id())
         settled = {
             "session_id": turn.session_id, "call_id": row["call_id"], "result": content, "is_error": is_error,
             "status": unanswered_status(before, status).value,
@@ -241,14 +271,15 @@ class PostgresJournal:
         message: Message,
         message_id: UUID,
         *,
-        active: bool,
+        active: bool = True,
         meter: ContextMeter | None = None,
+        client_message_id: str | None = None,
     ) -> None:
         row = {
             "id": message_id, "session_id": turn.session_id, "turn_id": turn.turn_id, "profile_id": turn.profile_id,
             "role": message.role, "active": active, "body": message_json(message),
             "call_id": message.call_id if isinstance(message, ToolResultMessage) else None,
-            "search_text": storable(reply_text(message)),
+            "search_text": storable(reply_text(message)), "client_message_id": client_message_id,
         }  # fmt: skip
         try:
             await connection.execute(self._sql["append_message"], row)
@@ -280,5 +311,5 @@ async def tell_session(connection: Connection, database: Database, session_id: U
     await connection.execute(core_statements("journal")["tell_session"], said)
 
 
-def _fits(journal: PostgresJournal) -> Journal:
-    return journal
+def _fits(journal: PostgresJournal) -> tuple[Journal, SteerSource]:
+    return journal, journal

@@ -16,7 +16,21 @@ SELECT profile_id FROM sessions WHERE id = %(session_id)s FOR UPDATE;
 
 -- name: take_queued
 -- A message that waited keeps its id when it becomes a prompt.
-DELETE FROM queued_messages WHERE id = %(id)s RETURNING client_message_id;
+DELETE FROM queued_messages WHERE id = %(id)s RETURNING client_message_id, body::text AS body;
+
+-- name: keep_steers_waiting
+-- What was meant for the turn before waits for its own.
+UPDATE queued_messages SET mode = 'queue' WHERE session_id = %(session_id)s AND mode = 'steer';
+
+-- name: has_steers
+SELECT 1 FROM queued_messages WHERE session_id = %(session_id)s AND mode = 'steer' LIMIT 1;
+
+-- name: take_steers
+DELETE FROM queued_messages WHERE session_id = %(session_id)s AND mode = 'steer'
+RETURNING id, body::text AS body, client_message_id;
+
+-- name: call_ids
+SELECT call_id FROM tool_calls WHERE session_id = %(session_id)s;
 
 -- name: call_ids
 SELECT call_id FROM tool_calls WHERE session_id = %(session_id)s;
@@ -49,10 +63,11 @@ UPDATE sessions SET last_activity_at = clock_timestamp(), context = COALESCE(%(c
 WHERE id = %(session_id)s;
 
 -- name: append_message
-INSERT INTO messages (id, session_id, turn_id, profile_id, ordinal, role, call_id, active, body, search_text)
+INSERT INTO messages (id, session_id, turn_id, profile_id, ordinal, role, call_id, active, body, search_text,
+                      client_message_id)
 VALUES (%(id)s, %(session_id)s, %(turn_id)s, %(profile_id)s,
         (SELECT COALESCE(max(ordinal), 0) + 1 FROM messages WHERE session_id = %(session_id)s),
-        %(role)s, %(call_id)s, %(active)s, %(body)s, %(search_text)s);
+        %(role)s, %(call_id)s, %(active)s, %(body)s, %(search_text)s, %(client_message_id)s);
 
 -- name: annotate_prompt
 UPDATE messages SET body = %(body)s WHERE id = %(id)s AND turn_id = %(turn_id)s;

@@ -1,6 +1,6 @@
 -- name: session
 SELECT id, profile_id, source, title, tags, parent_session_id, root_session_id, cwd, frozen_prompt::text AS frozen_prompt,
-       created_at, last_activity_at, queue_paused, context,
+       created_at, last_activity_at, queue_paused, context, options->>'model' AS model,
        EXISTS (SELECT 1 FROM turns t WHERE t.session_id = sessions.id) AS has_turns
 FROM sessions WHERE id = %(id)s;
 
@@ -54,12 +54,20 @@ FROM tool_calls WHERE session_id = %(session_id)s AND turn_id = ANY(%(ids)s);
 SELECT usage FROM turns WHERE session_id = %(session_id)s AND usage IS NOT NULL;
 
 -- name: enqueue
-INSERT INTO queued_messages (id, session_id, profile_id, body, source, client_message_id)
-VALUES (%(id)s, %(session_id)s, %(profile_id)s, %(body)s, %(source)s, %(client_message_id)s)
-ON CONFLICT (session_id, client_message_id) WHERE client_message_id IS NOT NULL DO NOTHING;
+-- In a transaction that holds the session's lock: a message that has become a prompt or a steer is not taken in again.
+INSERT INTO queued_messages (id, session_id, profile_id, body, source, client_message_id, mode)
+SELECT %(id)s::uuid, %(session_id)s::uuid, %(profile_id)s::text, %(body)s::json, %(source)s::text,
+       %(client_message_id)s::text, %(mode)s::text
+WHERE NOT EXISTS (SELECT 1 FROM turns
+                  WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s)
+  AND NOT EXISTS (SELECT 1 FROM messages
+                  WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s)
+ON CONFLICT (session_id, client_message_id) WHERE client_message_id IS NOT NULL DO NOTHING
+RETURNING id;
 
 -- name: queued
-SELECT id, body::text AS body, source, client_message_id FROM queued_messages WHERE session_id = %(session_id)s ORDER BY id;
+SELECT id, body::text AS body, source, mode FROM queued_messages WHERE session_id = %(session_id)s
+ORDER BY (mode = 'now') DESC, id;
 
 -- name: dequeue
 DELETE FROM queued_messages WHERE id = %(id)s;
@@ -68,7 +76,9 @@ DELETE FROM queued_messages WHERE id = %(id)s;
 UPDATE sessions SET queue_paused = %(paused)s WHERE id = %(session_id)s;
 
 -- name: turn_of_client_message
-SELECT id FROM turns WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s;
+SELECT id FROM turns WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s
+UNION ALL
+SELECT turn_id FROM messages WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s;
 
 -- name: turn_of_message
 SELECT t.id, t.session_id, t.profile_id, t.parent_turn_id, t.ordinal, t.tags, t.depth, t.status, t.started_at,
