@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cos.core.sessions import MessageRow, Session, Transcript, TurnRow
 
 _RESULT_LINES = 12
+_BY_THE_USER = {None, "typed", "queued", "steered"}
 
 
 def session_text(session: Session, history: Transcript) -> str:
@@ -61,8 +62,8 @@ def _turn_line(turn: TurnRow) -> str:
 
 def _message(row: MessageRow, agent: str, history: Transcript) -> Iterator[str]:
     match row.message:
-        case UserMessage(text=text):
-            yield _said("you", text)
+        case UserMessage(text=text, origin=origin):
+            yield _said("you" if origin in _BY_THE_USER else str(origin), text)
         case ToolResultMessage(content=content):
             yield _result(content)
         case AssistantMessage(text=text, tool_calls=calls):

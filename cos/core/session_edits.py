@@ -27,6 +27,8 @@ STOP_SECONDS: Final = 10.0
 """How long a turn may take to end before its session is deleted."""
 _LOOK_SECONDS: Final = 0.02
 _FORK: Final = " (fork)"
+_NOT_TYPED: Final = frozenset({"loop", "compaction"})
+"""Origins of messages to the model that no user has written."""
 
 
 class RunningTurns(Protocol):
@@ -197,7 +199,7 @@ class SessionEdits:
             raise SessionError(f"cannot undo {turns} turns; give a number from 1")
         count, said, profile_id = await self._store.undo(session_id, turns)
         self._publish(SessionTouched(session_id=session_id, profile_id=profile_id))
-        return Undone(turns=count, prompts=tuple(message.text for message in said if message.origin != "loop"))
+        return Undone(turns=count, prompts=tuple(message.text for message in said if message.origin not in _NOT_TYPED))
 
     async def what_goes(self, session_ids: Sequence[UUID]) -> Doomed:
         """What `delete` would take away now."""

@@ -85,6 +85,8 @@ CREATE TABLE IF NOT EXISTS messages (
     CHECK ((role = 'tool_result') = (call_id IS NOT NULL)),
     UNIQUE (session_id, ordinal)
 );
+-- The summary that took its place. When that is rewound, or left out of a fork, the message is active again.
+ALTER TABLE messages ADD COLUMN IF NOT EXISTS put_away_by uuid;
 -- A second result for one tool call is impossible.
 CREATE UNIQUE INDEX IF NOT EXISTS messages_one_result ON messages (session_id, call_id) WHERE call_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS messages_by_turn ON messages (turn_id);

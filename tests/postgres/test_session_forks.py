@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from cos.agent.events import MessageDelta, Usage
 from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
-from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage, message_json, reply_text
-from cos.agent.provider import ModelReply, StreamStarted, TextChunk
+from cos.agent.messages import AssistantMessage, ToolCall, ToolResultMessage, UserMessage, message_json, reply_text
+from cos.agent.provider import StreamStarted, TextChunk
 from cos.agent.providers.scripted import Script, called, said
 from cos.agent.records import TurnStatus
-from cos.agent.replies import received
 from cos.core.errors import SessionError
 from cos.core.live import SessionCreated
 from cos.core.postgres.database import Database
@@ -127,16 +126,25 @@ class Model:
     id: UUID
     turns: list[list[str]]
 
+    @property
+    def seen(self) -> list[str]:
+        """What a model sees of it: a summary takes the place of all before it."""
+        texts = list[str]()
+        for turn in self.turns:
+            texts = list(turn) if turn[0].startswith("summary") else texts + turn
+        return texts
+
 
 OPERATION = st.one_of(
-    st.tuples(st.just("turn"), st.integers(0, 3), st.sampled_from(["completed", "cancelled", "failed"])),
+    st.tuples(st.just("turn"), st.integers(0, 2), st.sampled_from(["completed", "cancelled", "failed"])),
+    st.tuples(st.just("compact"), st.just(0), st.just("")),
     st.tuples(st.just("undo"), st.integers(1, 3), st.just("")),
     st.tuples(st.just("fork"), st.integers(0, 4), st.just("")),
 )
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(operations=st.lists(st.tuples(st.integers(0, 9), OPERATION), min_size=1, max_size=14))
+@given(operations=st.lists(st.tuples(st.integers(0, 9), OPERATION), min_size=1, max_size=16))
 async def test_any_order_of_turns_undos_and_forks_leaves_valid_histories(
     shared_core_url: str, operations: list[tuple[int, tuple[str, int, str]]]
 ) -> None:
@@ -148,17 +156,36 @@ async def test_any_order_of_turns_undos_and_forks_leaves_valid_histories(
         for which, (kind, number, status) in operations:
             model = models[which % len(models)]
             if kind == "turn":
-                model.turns.append(await play(journal, model.id, number, TurnStatus(status)))
+                model.turns.append(await play(journal, database, model.id, number, TurnStatus(status)))
+            elif kind == "compact":
+                model.turns.append(await compact(journal, database, model.id))
             elif kind == "undo" and model.turns:
                 taken = await edits.undo(model.id, number)
-                assert taken.prompts == tuple(texts[0] for texts in model.turns[-number:])
+                assert taken.prompts == tuple(
+                    texts[0] for texts in model.turns[-number:] if not texts[0].startswith("summary")
+                )
                 del model.turns[-number:]
             elif kind == "fork":
                 models.append(await forked(edits, database, model, number))
-            for each in models:
-                await assert_valid(database, journal, each)
+            await assert_valid(database, journal, model)
+        for model in models:
+            await assert_valid(database, journal, model)
     finally:
         await database.close()
+
+
+async def test_undoing_a_summary_brings_back_what_it_took_the_place_of(database: Database) -> None:
+    journal, edits = PostgresJournal(database), edits_on(database)
+    model = Model(await session(database, text="before"), [["before"]])
+    model.turns.append(await compact(journal, database, model.id))
+    model.turns.append(await play(journal, database, model.id, 1, TurnStatus.COMPLETED))
+    model.turns.append(await compact(journal, database, model.id))
+    for whole in (model, Model(await edits.fork(model.id), list(model.turns))):
+        while whole.turns:
+            await assert_valid(database, journal, whole)
+            await edits.undo(whole.id)
+            whole.turns.pop()
+        assert await journal.load_history(whole.id) == []
 
 
 async def forked(edits: SessionEdits, database: Database, model: Model, keep: int) -> Model:
@@ -170,38 +197,51 @@ async def forked(edits: SessionEdits, database: Database, model: Model, keep: in
     return Model(await edits.fork(model.id, before_turn=cut), model.turns[:keep])
 
 
-async def play(journal: PostgresJournal, session_id: UUID, calls: int, status: TurnStatus) -> list[str]:
-    """A turn as the loop makes it, of a model that counts its call ids from 1 in what it sees."""
+async def play(
+    journal: PostgresJournal, database: Database, session_id: UUID, calls: int, status: TurnStatus
+) -> list[str]:
+    """A turn as the loop makes it. Its call ids are the first that are free, so that undone ones come again."""
     turn = TurnInfo(profile_id="home", session_id=session_id, turn_id=new_id())
-    prompt = f"prompt of {turn.turn_id}"
-    await journal.start_turn(turn, UserMessage(text=prompt))
-    history = await journal.load_history(session_id)
-    texts = [prompt]
+    texts = [f"prompt of {turn.turn_id}"]
+    await journal.start_turn(turn, UserMessage(text=texts[0]))
     if calls:
-        proposed = called(*((f"c{number}", "t", {}) for number in range(calls)), text=f"calls of {turn.turn_id}")
-        message = received(proposed, history).message
-        await journal.append_message(turn, message)
-        texts.append(reply_text(message))
-        for call in message.tool_calls[: None if status is TurnStatus.COMPLETED else 1]:
-            result = ToolResultMessage(call_id=call.id, content=f"result in {turn.turn_id}", is_error=False)
+        rows = await database.fetch(b"SELECT call_id FROM tool_calls WHERE session_id = %(id)s", {"id": session_id})
+        taken = {row["call_id"] for row in rows}
+        free = [id_ for number in range(99) if (id_ := f"c{number}") not in taken][:calls]
+        texts.append(f"calls of {turn.turn_id}")
+        proposed = [ToolCall(id=id_, name="t", args={}) for id_ in free]
+        await journal.append_message(turn, AssistantMessage(text=texts[-1], tool_calls=proposed))
+        for id_ in free[: None if status is TurnStatus.COMPLETED else 1]:
+            result = ToolResultMessage(call_id=id_, content=f"result in {turn.turn_id}", is_error=False)
             await journal.append_message(turn, result)
     if status is TurnStatus.COMPLETED:
-        reply = received(ModelReply(text=f"reply of {turn.turn_id}", stop_reason="end_turn"), history).message
-        await journal.append_message(turn, reply)
-        texts.append(reply_text(reply))
+        texts.append(f"reply of {turn.turn_id}")
+        await journal.append_message(turn, AssistantMessage(text=texts[-1]))
     await journal.append_message(turn, AssistantMessage(text="cut", partial=True), active=False)
     await journal.finish_turn(turn, status)
     return texts
+
+
+async def compact(journal: PostgresJournal, database: Database, session_id: UUID) -> list[str]:
+    """A turn whose summary takes the place of every message before it."""
+    turn = TurnInfo(profile_id="home", session_id=session_id, turn_id=new_id())
+    summary, text = new_id(), f"summary in {turn.turn_id}"
+    await journal.start_turn(turn)
+    put_away = b"UPDATE messages SET active = false, put_away_by = %(by)s WHERE session_id = %(session_id)s AND active"
+    await database.fetch(put_away, {"by": summary, "session_id": session_id})
+    await journal.append_message(turn, UserMessage(text=text, origin="loop"), message_id=summary)
+    await journal.finish_turn(turn, TurnStatus.COMPLETED)
+    return [text]
 
 
 async def assert_valid(database: Database, journal: PostgresJournal, model: Model) -> None:
     history = await journal.load_history(model.id)
     assert_answered(history)
     said_there = [reply_text(message) for message in history if not isinstance(message, ToolResultMessage)]
-    assert said_there == [text for texts in model.turns for text in texts]
+    assert said_there == model.seen
     page = await Sessions(database).transcript(model.id)
     assert [row.message for row in page.messages if row.active] == history
-    assert {call.id for message in history for call in _calls(message)} == set(page.calls)
+    assert {call.id for message in history for call in _calls(message)} <= set(page.calls)
 
 
 def _calls(message: Message) -> list[Any]:

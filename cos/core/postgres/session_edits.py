@@ -146,8 +146,8 @@ class SessionEditStore:
             typed = await (await connection.execute(self._sql["typed_in_turns"], key)).fetchall()
             sql = self._sql
             for statement in (
-                sql["undo_turns"], sql["undo_messages"], sql["undo_calls"], sql["undo_approvals"],
-                sql["forget_context"],
+                sql["undo_turns"], sql["undo_messages"], sql["take_out_again"], sql["undo_calls"],
+                sql["undo_approvals"],                 sql["forget_context"],
             ):  # fmt: skip
                 await connection.execute(statement, key)
             await self._tell(connection, session_id, member.profile_id, TOUCHED)

@@ -70,6 +70,13 @@ UPDATE turns SET undone_at = clock_timestamp() WHERE id = ANY(%(turns)s);
 -- No call id of a model holds the sign: the model, which no longer sees the old id, may use it again.
 UPDATE messages SET active = false, call_id = call_id || '~' || turn_id WHERE turn_id = ANY(%(turns)s);
 
+-- name: take_out_again
+-- What a summary in these turns had taken the place of.
+UPDATE messages m SET active = true, put_away_by = NULL
+FROM turns t
+WHERE t.id = m.turn_id AND t.undone_at IS NULL AND m.session_id = %(session_id)s
+  AND m.put_away_by IN (SELECT s.id FROM messages s WHERE s.turn_id = ANY(%(turns)s));
+
 -- name: undo_calls
 UPDATE tool_calls SET call_id = call_id || '~' || turn_id WHERE turn_id = ANY(%(turns)s);
 
@@ -99,12 +106,15 @@ FROM unnest(%(turns)s::uuid[], %(new_turns)s::uuid[]) AS n (id, new_id) JOIN tur
 SELECT id FROM messages WHERE turn_id = ANY(%(turns)s) ORDER BY ordinal;
 
 -- name: copy_messages
-INSERT INTO messages (id, session_id, turn_id, profile_id, ordinal, role, call_id, active, body, search_text,
-                      created_at)
+INSERT INTO messages (id, session_id, turn_id, profile_id, ordinal, role, call_id, active, put_away_by, body,
+                      search_text, created_at)
 SELECT n.new_id, %(session_id)s::uuid, nt.new_id, m.profile_id, row_number() OVER (ORDER BY m.ordinal), m.role,
-       m.call_id, m.active, m.body, m.search_text, m.created_at
+       m.call_id, m.active OR (m.put_away_by IS NOT NULL AND summary.id IS NULL), summary.new_id, m.body,
+       m.search_text, m.created_at
 FROM unnest(%(messages)s::uuid[], %(new_messages)s::uuid[]) AS n (id, new_id)
 JOIN messages m ON m.id = n.id
+LEFT JOIN unnest(%(messages)s::uuid[], %(new_messages)s::uuid[]) AS summary (id, new_id)
+    ON summary.id = m.put_away_by
 JOIN unnest(%(turns)s::uuid[], %(new_turns)s::uuid[]) AS nt (id, new_id) ON nt.id = m.turn_id;
 
 -- name: copy_calls
