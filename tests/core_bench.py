@@ -33,6 +33,7 @@ from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile
 from cos.core.queue import AnnouncedSteers, QueueEditor
 from cos.core.rule_keeper import RuleKeeper
+from cos.core.session_edits import SessionEdits
 from cos.core.settings import ProfileSettings
 from tests.agent_bench import AT_ONCE, assert_answered
 
@@ -135,14 +136,14 @@ async def core_bench(
         )
         for name in ("home", "work")
     }  # fmt: skip
-    last_turns = LastTurns(database)
     gateway = Gateway(
         {name: entry.profile for name, entry in agents.items()}, hooks, journal, sessions, blobs, events.append
     )
     dispatcher = Dispatcher(
         agents=agents, gateway=gateway, journal=journal, sessions=sessions, plugins=plugins, publish=events.append,
-        retries=Retries(last_prompt=last_turns.prompt, undo=last_turns.undo),
+        retries=Retries(last_prompt=LastTurns(database).prompt, undo=lambda session_id: edits.undo(session_id)),
     )  # fmt: skip
+    edits = SessionEdits(database, dispatcher, events.append)
     queue, options = QueueEditor(WaitingMessages(database), dispatcher), SessionOptions(database, events.append)
     try:
         yield CoreBench(database, journal, sessions, desk, hooks, plugins, provider, dispatcher, queue, options, events)

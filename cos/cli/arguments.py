@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 
 from cos import __version__
+from cos.cli.session_arguments import sessions_arguments
 
 COMMANDS = {
     "chat": "cos.cli.chat",
     "ask": "cos.cli.ask",
+    "sessions": "cos.cli.sessions",
     "approvals": "cos.cli.approvals",
     "doctor": "cos.cli.doctor",
 }
@@ -26,6 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _chat(commands.add_parser("chat", help="open the terminal app"))
     _ask(commands.add_parser("ask", help="run one turn and print the reply"))
+    sessions_arguments(commands.add_parser("sessions", help="list, show, change and delete sessions"))
     _approvals(commands.add_parser("approvals", help="list and answer what waits for an answer"))
     _doctor(commands.add_parser("doctor", help="check everything and say what to do"))
     return parser

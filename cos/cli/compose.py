@@ -62,6 +62,7 @@ from cos.core.profiles import Profile, load_profiles, profile_named
 from cos.core.queue import AnnouncedSteers, QueueEditor
 from cos.core.rule_book import RuleBook
 from cos.core.rule_keeper import RuleKeeper
+from cos.core.session_edits import SessionEdits
 from cos.core.tool_lists import match_tools
 
 if TYPE_CHECKING:
@@ -171,9 +172,10 @@ async def _compose(
         journal=journal,
         sessions=sessions,
         plugins=plugins,
-        retries=_retries(database),
+        retries=Retries(last_prompt=LastTurns(database).prompt, undo=lambda session_id: edits.undo(session_id)),
         publish=feed.publish,
     )
+    edits = SessionEdits(database, dispatcher, feed.publish)
     dispatcher.commands.add(*plugins.commands)
     background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish))
     return Core(
@@ -226,11 +228,6 @@ def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk
     background.keep("word from other processes", listener.listen)
     background.every(LOCK_CHECK_SECONDS, "check of this process' lock", database.hold_boot_lock)
     return background
-
-
-def _retries(database: Database) -> Retries:
-    last_turns = LastTurns(database)
-    return Retries(last_prompt=last_turns.prompt, undo=last_turns.undo)
 
 
 def _policy_of(profile: Profile, flags: Flags) -> ProfilePolicy:

@@ -47,9 +47,16 @@ class SessionUpdated(SessionEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionTouched(SessionEvent):
-    """Another process did something in it: a turn began or ended, a request was made or answered."""
+    """More happened in it than events say: another process works there, or turns were undone. Read it again."""
 
     type: ClassVar[str] = "session.touched"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionDeleted(SessionEvent):
+    """It is gone with all that belonged to it."""
+
+    type: ClassVar[str] = "session.deleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +75,7 @@ class Resync:
     type: ClassVar[str] = "resync"
 
 
-CoreEvent = AgentEvent | SessionCreated | SessionUpdated | SessionTouched | QueueChanged
+CoreEvent = AgentEvent | SessionCreated | SessionUpdated | SessionTouched | SessionDeleted | QueueChanged
 
 
 @dataclass(frozen=True, slots=True)

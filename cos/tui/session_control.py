@@ -242,7 +242,9 @@ class SessionControl:
 
 _CHANGES_LIST = frozenset(
     {"session.created", "session.updated", "turn.started", "turn.completed", "approval.requested",
-     "approval.resolved", "queue.changed", "session.touched"}
+     "approval.resolved", "queue.changed", "session.touched", "session.deleted"}
 )  # fmt: skip
-_CHANGES_APPROVALS = frozenset({"approval.requested", "approval.resolved", "turn.completed", "session.touched"})
+_CHANGES_APPROVALS = frozenset(
+    {"approval.requested", "approval.resolved", "turn.completed", "session.touched", "session.deleted"}
+)
 _CHANGES_STATUS = frozenset({"turn.started", "turn.completed", "context.updated", "retry.scheduled"})

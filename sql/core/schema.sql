@@ -31,6 +31,8 @@ ALTER TABLE sessions ADD COLUMN IF NOT EXISTS seen_at timestamptz;
 ALTER TABLE sessions ADD COLUMN IF NOT EXISTS context json;
 CREATE INDEX IF NOT EXISTS sessions_by_activity ON sessions (last_activity_at DESC, id DESC);
 CREATE INDEX IF NOT EXISTS sessions_by_parent ON sessions (parent_session_id) WHERE parent_session_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS sessions_by_fork ON sessions (forked_from_session_id)
+    WHERE forked_from_session_id IS NOT NULL;
 
 CREATE TABLE IF NOT EXISTS turns (
     id uuid PRIMARY KEY,
@@ -116,6 +118,8 @@ CREATE TABLE IF NOT EXISTS tool_calls (
     PRIMARY KEY (session_id, call_id)
 );
 CREATE INDEX IF NOT EXISTS tool_calls_by_turn ON tool_calls (turn_id, position);
+-- Without it, deleting a session would read the whole table once for each of its messages.
+CREATE INDEX IF NOT EXISTS tool_calls_by_message ON tool_calls (message_id);
 
 -- Everything that asks the user: approvals now, questions and overrides later (`kind`).
 CREATE TABLE IF NOT EXISTS approvals (
@@ -148,6 +152,7 @@ CREATE TABLE IF NOT EXISTS approvals (
 );
 CREATE INDEX IF NOT EXISTS approvals_pending ON approvals (requested_at) WHERE status = 'pending';
 CREATE INDEX IF NOT EXISTS approvals_by_turn ON approvals (turn_id);
+CREATE INDEX IF NOT EXISTS approvals_by_session ON approvals (session_id);
 
 ALTER TABLE approvals ADD COLUMN IF NOT EXISTS edited_args json;
 

@@ -35,9 +35,9 @@ UPDATE sessions SET frozen_prompt = %(frozen_prompt)s, frozen_at = clock_timesta
 WHERE id = %(id)s AND frozen_prompt IS NULL;
 
 -- name: transcript
--- The whole history that a reader sees, inactive messages included; pages backwards by ordinal.
+-- The whole history that a reader sees, inactive messages included, rewound turns left out; pages backwards by ordinal.
 SELECT m.id, m.turn_id, m.ordinal, m.active, m.body::text AS body, m.created_at
-FROM messages m
+FROM messages m JOIN turns t ON t.id = m.turn_id AND t.undone_at IS NULL
 WHERE m.session_id = %(session_id)s AND (%(before)s::integer IS NULL OR m.ordinal < %(before)s)
 ORDER BY m.ordinal DESC
 LIMIT %(limit)s;
@@ -51,10 +51,20 @@ SELECT call_id, turn_id, name, args, status, result, is_error, risk, duration_ms
 FROM tool_calls WHERE session_id = %(session_id)s AND turn_id = ANY(%(ids)s);
 
 -- name: session_usage
-SELECT usage FROM turns WHERE session_id = %(session_id)s AND usage IS NOT NULL;
+-- A rewound turn has cost what it cost; a copied one cost nothing again.
+SELECT usage FROM turns
+WHERE session_id = %(session_id)s AND usage IS NOT NULL AND copied_from_turn_id IS NULL;
 
 -- name: enqueue
 -- In a transaction that holds the session's lock: a message that has become a prompt or a steer is not taken in again.
+-- A message brings an archived session back, with the child sessions that were archived together with it.
+WITH RECURSIVE archived AS (
+    SELECT id FROM sessions WHERE id = %(session_id)s AND archived_at IS NOT NULL
+    UNION
+    SELECT s.id FROM sessions s JOIN archived a ON s.parent_session_id = a.id
+), unarchived AS (
+    UPDATE sessions SET archived_at = NULL WHERE id IN (SELECT id FROM archived)
+)
 INSERT INTO queued_messages (id, session_id, profile_id, body, source, client_message_id, mode)
 SELECT %(id)s::uuid, %(session_id)s::uuid, %(profile_id)s::text, %(body)s::json, %(source)s::text,
        %(client_message_id)s::text, %(mode)s::text

@@ -28,9 +28,3 @@ SELECT t.id, t.profile_id, t.completed_at,
        (SELECT m.body::text FROM messages m
         WHERE m.turn_id = t.id AND m.role = 'user' ORDER BY m.ordinal LIMIT 1) AS body
 FROM turns t WHERE t.session_id = %(session_id)s AND t.undone_at IS NULL ORDER BY t.ordinal DESC LIMIT 1;
-
--- name: undo_turn
-UPDATE turns SET undone_at = clock_timestamp() WHERE id = %(turn_id)s;
-
--- name: hide_messages
-UPDATE messages SET active = false WHERE turn_id = %(turn_id)s;
