@@ -10,6 +10,7 @@ COMMANDS = {
     "chat": "cos.cli.chat",
     "ask": "cos.cli.ask",
     "approvals": "cos.cli.approvals",
+    "export": "cos.cli.export",
     "doctor": "cos.cli.doctor",
 }
 """Command -> the module that runs it, imported only then."""
@@ -27,6 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
     _chat(commands.add_parser("chat", help="open the terminal app"))
     _ask(commands.add_parser("ask", help="run one turn and print the reply"))
     _approvals(commands.add_parser("approvals", help="list and answer what waits for an answer"))
+    _export(commands.add_parser("export", help="write a session as Markdown or JSON"))
     _doctor(commands.add_parser("doctor", help="check everything and say what to do"))
     return parser
 
@@ -79,6 +81,17 @@ def _approvals(parser: argparse.ArgumentParser) -> None:
     for action in (approve, deny, revoke):
         action.add_argument("id", metavar="ID", help="the id from the list; its beginning or end is enough")
     deny.add_argument("--reason", metavar="TEXT", help="what the model is told, word for word")
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Write the whole history of a session, also what was undone or compacted."
+    parser.add_argument("id", metavar="ID", help="the session; the first characters of its id are enough")
+    parser.add_argument("--format", choices=["markdown", "json"], default="markdown", help="default: markdown")
+    parser.add_argument("--output", metavar="FILE", help="write into this file instead of standard output")
+    parser.add_argument("--force", action="store_true", help="replace the file when it exists")
+    parser.add_argument(
+        "--thinking", action="store_true", help="show in Markdown what the model thought; JSON always holds it"
+    )
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:
