@@ -68,7 +68,8 @@ def _approvals(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="what waits, with the exact text of what would run")
     listing.add_argument("--json", action="store_true", help="print the requests as JSON")
     approve = actions.add_parser("approve", help="allow one call")
-    deny = actions.add_parser("deny", help="refuse one call")
+    deny = actions.add_parser("deny", help="refuse one call, or decline to answer a question")
+    answer = actions.add_parser("answer", help="answer a question of an agent")
     approve.add_argument(
         "--scope",
         choices=["once", "session", "always"],
@@ -78,8 +79,9 @@ def _approvals(parser: argparse.ArgumentParser) -> None:
     grants = actions.add_parser("grants", help="what was allowed for whole sessions and still holds")
     grants.add_argument("--json", action="store_true", help="print the grants as JSON")
     revoke = actions.add_parser("revoke", help="end a grant")
-    for action in (approve, deny, revoke):
+    for action in (approve, deny, answer, revoke):
         action.add_argument("id", metavar="ID", help="the id from the list; its beginning or end is enough")
+    answer.add_argument("text", metavar="TEXT|NUMBER", help="the answer in your words, or the number of a choice")
     deny.add_argument("--reason", metavar="TEXT", help="what the model is told, word for word")
 
 
