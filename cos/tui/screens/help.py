@@ -39,11 +39,9 @@ Approvals (F4)
   v             the whole text on the full screen
   Space         mark a call among those of one step; then y and n answer all marked ones
   left, right   the request before or after
-  A question of the agent stands here too: 1 to 9 pick a choice, then Enter or y sends it; t writes an answer in
-  your own words; n declines, r with a reason
 
 A request takes no answer until it has been on screen for a moment with a quiet keyboard, and until its end has been
-in view. Enter never allows a call.
+in view. Enter never allows one.
 """
 
 
