@@ -130,7 +130,9 @@ class MarkdownExport:
 
     def _approval(self, answer: dict[str, Any]) -> None:
         by = f" by {code(str(answer['answered_by']))}" if answer.get("answered_by") else ""
-        self._block(f"Approval: {code(str(answer.get('decision')))}{by}, scope {code(str(answer.get('scope')))}")
+        decision = str(answer.get("decision"))
+        scope = f", scope {code(str(answer.get('scope')))}" if decision == "allowed" else ""
+        self._block(f"The user was asked: {code(decision)}{by}{scope}")
         if answer.get("reason"):
             self._fence(str(answer["reason"]))
 
