@@ -15,6 +15,7 @@ from cos.agent.records import ContextMeter
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from cos.agent.approver import RequestKind
     from cos.agent.identity import TurnInfo
     from cos.agent.messages import Message
     from cos.agent.records import ApprovalAnswer, Risk, ToolCallRecord, TurnStatus
@@ -146,19 +147,22 @@ class ToolFinished(ToolEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequested(ToolEvent):
-    """A pending approval is in the journal and waits for an answer."""
+    """A pending request is in the journal and waits for an answer."""
 
     type: ClassVar[str] = "approval.requested"
     approval_id: UUID
     title: str
     detail: str
-    """The exact and whole text of what would run."""
+    """The exact and whole text of what would run, or the question."""
     risk: Risk
     reason: str
     """Why the user is asked."""
     cwd: str | None
     requested_at: datetime
     expires_at: datetime
+    kind: RequestKind = "tool_call"
+    choices: tuple[str, ...] = ()
+    """Answers that a question offers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,9 +64,10 @@ class ContextMeter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAnswer:
-    """How a request for approval ended, and through whom."""
+    """How a request to the user ended, and through whom."""
 
-    decision: Literal["allowed", "denied", "expired", "cancelled"]
+    decision: Literal["allowed", "denied", "expired", "cancelled", "answered"]
+    """A call is allowed, a question is answered; the others end both."""
     scope: Literal["once", "session", "always"] = "once"
     reason: str | None = None
     """The user's own words on a denial; the model receives them exactly."""
@@ -74,6 +75,8 @@ class ApprovalAnswer:
     """Surface and client that answered, such as `tui`. None when nobody did."""
     args: dict[str, Any] | None = None
     """The arguments as the user changed them; None = as proposed."""
+    answer: str | None = None
+    """What the user says to a question, exactly; None when it was not answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,4 +93,4 @@ class ToolCallRecord:
     duration_ms: int | None = None
     """Running time, waiting for the user not counted."""
     approval: ApprovalAnswer | None = None
-    """None when no approval was needed."""
+    """None when nobody was asked."""

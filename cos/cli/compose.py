@@ -64,6 +64,7 @@ from cos.core.rule_book import RuleBook
 from cos.core.rule_keeper import RuleKeeper
 from cos.core.session_edits import SessionEdits
 from cos.core.tool_lists import match_tools
+from cos.core.tools.installed import installed_tools
 
 if TYPE_CHECKING:
     from cos.agent.provider import Provider
@@ -154,7 +155,7 @@ async def _compose(
     for orphan in await sweep_orphans(database, journal):
         log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks)
-    tools = plugins.tools
+    tools = installed_tools(plugins)
     grants = Grants(database)
     _register_policy(hooks, profiles, request.flags, tools, grants)
     register_live_feed(hooks, feed.publish)

@@ -75,4 +75,6 @@ def approval_card(pending: PendingApproval) -> Card:
         cwd=pending.cwd,
         requested_at=pending.requested_at,
         expires_at=pending.expires_at,
+        kind=pending.kind,
+        choices=pending.choices,
     )

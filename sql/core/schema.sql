@@ -121,7 +121,7 @@ CREATE INDEX IF NOT EXISTS tool_calls_by_turn ON tool_calls (turn_id, position);
 -- Without it, deleting a session would read the whole table once for each of its messages.
 CREATE INDEX IF NOT EXISTS tool_calls_by_message ON tool_calls (message_id);
 
--- Everything that asks the user: approvals now, questions and overrides later (`kind`).
+-- Everything that asks the user: `kind` 'tool_call' (may it run?), 'question' (a running call wants to know something).
 CREATE TABLE IF NOT EXISTS approvals (
     id uuid PRIMARY KEY,
     kind text NOT NULL DEFAULT 'tool_call',
@@ -141,7 +141,7 @@ CREATE TABLE IF NOT EXISTS approvals (
     diff text,
     risk text NOT NULL,
     reason text NOT NULL,
-    status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'allowed', 'denied', 'expired', 'cancelled')),
+    status text NOT NULL DEFAULT 'pending',
     scope text,
     answer_reason text,
     answered_by text,
@@ -155,6 +155,20 @@ CREATE INDEX IF NOT EXISTS approvals_by_turn ON approvals (turn_id);
 CREATE INDEX IF NOT EXISTS approvals_by_session ON approvals (session_id);
 
 ALTER TABLE approvals ADD COLUMN IF NOT EXISTS edited_args json;
+-- Of a question: the answers that it offers, and the user's.
+ALTER TABLE approvals ADD COLUMN IF NOT EXISTS choices json NOT NULL DEFAULT '[]';
+ALTER TABLE approvals ADD COLUMN IF NOT EXISTS answer text;
+-- What was allowed is a call and what was answered is a question, whoever answers and however.
+DO $$ BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_constraint
+                   WHERE conrelid = 'approvals'::regclass AND conname = 'approvals_status_of_kind') THEN
+        ALTER TABLE approvals DROP CONSTRAINT IF EXISTS approvals_status_check;
+        ALTER TABLE approvals ADD CONSTRAINT approvals_status_of_kind CHECK (
+            status IN ('pending', 'denied', 'expired', 'cancelled')
+            OR status = 'allowed' AND kind <> 'question'
+            OR status = 'answered' AND kind = 'question' AND (answer <> '') IS TRUE);
+    END IF;
+END $$;
 
 -- What a person allowed for longer than one call, but not in the profile's file.
 CREATE TABLE IF NOT EXISTS approval_grants (

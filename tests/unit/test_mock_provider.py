@@ -15,6 +15,7 @@ from cos.agent.provider import (
     StreamStarted,
     TextChunk,
     ThinkingChunk,
+    ToolSpec,
 )
 from cos.agent.providers.mock import MockProvider
 from cos.agent.providers.scripted import ScriptedProvider, ScriptExhausted, called, said
@@ -92,6 +93,21 @@ async def test_without_the_tool_it_says_so_and_calls_nothing(mock: MockProvider)
 
 async def test_when_it_may_not_call_tools_it_does_not(mock: MockProvider) -> None:
     assert (await ask(mock, request(user("run"), allow_tools=False))).calls == ()
+
+
+@pytest.mark.parametrize("words", ["Ask me something", "do you have a question?"])
+async def test_it_asks_a_question_and_tells_what_became_of_it(mock: MockProvider, words: str) -> None:
+    clarify = ToolSpec(name="clarify", description="Ask", schema={"type": "object"})
+    prompt = SessionPrompt(system="", model="mock-1", tools=(clarify,))
+    proposed = await ask(mock, ModelRequest(prompt=prompt, messages=(user(words),)))
+    (call,) = proposed.calls
+    assert call.name == "clarify" and call.args is not None and len(call.args["choices"]) == 3
+    told = result(call.id, '{"question": "q", "choices_offered": null, "user_response": "a\\nb"}')
+    got = await ask(mock, request(user(words), as_message(proposed), told))
+    assert "You answered: *a b*" in got.text
+    got = await ask(mock, request(user(words), as_message(proposed), result(call.id, "No answer.", is_error=True)))
+    assert "I have no answer" in got.text and "> No answer." in got.text
+    assert "no tool named `clarify`" in (await ask(mock, request(user(words)))).text
 
 
 async def test_later_it_answers_what_was_said(mock: MockProvider) -> None:

@@ -88,6 +88,12 @@ class ChatScreen(MainScreen):
             for approval_id in event.approval_ids:
                 await self.control.answering.decide(approval_id, event.decision)
 
+    @on(ApprovalsPane.Answered)
+    @work(group="decide", exit_on_error=False)
+    async def _answered(self, event: ApprovalsPane.Answered) -> None:
+        if self.control is not None:
+            await self.control.answering.reply(event.approval_id, event.answer)
+
     @on(ApprovalsPane.PanelWanted)
     @work(group="panel", exclusive=True, exit_on_error=False)
     async def _panel_wanted(self, event: ApprovalsPane.PanelWanted) -> None:
