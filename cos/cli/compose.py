@@ -44,9 +44,11 @@ from cos.core.paths import Paths
 from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.database import Database
+from cos.core.postgres.drafts import Drafts
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.listener import Listener
+from cos.core.postgres.prompts import Prompts
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
@@ -93,6 +95,8 @@ class Core:
     embedded: EmbeddedPostgres | None
     """None when a given server is used."""
     sessions: Sessions
+    drafts: Drafts
+    prompts: Prompts
     desk: ApprovalDesk
     feed: LiveFeed
     dispatcher: Dispatcher
@@ -179,6 +183,8 @@ async def _compose(
         database=database,
         embedded=embedded,
         sessions=sessions,
+        drafts=Drafts(database),
+        prompts=Prompts(database),
         desk=desk,
         feed=feed,
         dispatcher=dispatcher,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from cos.agent.identity import Source
 
@@ -22,6 +22,8 @@ class Inbound:
     """None = begin a new session."""
     tags: tuple[str, ...] = ()
     """Extra tags; only for a message that begins a session."""
+    mode: Literal["queue", "steer", "now"] = "queue"
+    """While a turn runs: wait for the next one, go into it at its next step, or cancel it and be the next prompt."""
     client_message_id: str | None = None
     """Sending the same id to the same session again changes nothing."""
     meta: dict[str, str] = field(default_factory=dict)

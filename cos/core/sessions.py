@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import UUID
 
 from cos.agent.events import Usage
@@ -103,6 +103,7 @@ class QueuedMessage:
     id: UUID
     text: str
     source: str
+    mode: Literal["queue", "steer", "now"] = "queue"
 
 
 def usage_of(data: dict[str, Any] | None) -> Usage | None:

@@ -216,6 +216,8 @@ class CosApp(App[None]):
         if control is not None and control.current is not None and self.failure is None:
             self.farewell = f"Go on with: {self._opening.command} --session {control.current}"
         try:
+            if control is not None:
+                await control.drafts.flush()
             if self._core is not None:
                 await self._core.close()
         finally:

@@ -10,18 +10,22 @@ from cos.agent.events import TurnCompleted
 from cos.core.live import Resync, SessionEvent, SessionTouched, session_of
 from cos.tui.answering import Answering
 from cos.tui.conversations import Conversations
+from cos.tui.drafts import DraftKeeper
 from cos.tui.headline import status_of, title_of
 from cos.tui.history import entries_of
 from cos.tui.panels import Panels
 from cos.tui.places import Place, Places
+from cos.tui.queue_control import QueueControl
 from cos.tui.sending import Sending
 from cos.tui.tally import Tally
 from cos.tui.welcome import welcome
+from cos.tui.widgets.queue_strip import Waiting
 
 if TYPE_CHECKING:
     from cos.core.live import Live
     from cos.core.sessions import SessionRow
     from cos.tui.core_port import CorePort
+    from cos.tui.prompt_history import PromptSource
     from cos.tui.screens.chat import ChatScreen
 
 MOST_SESSIONS = 500
@@ -39,7 +43,10 @@ class SessionControl:
         self._rows: dict[UUID, SessionRow] = {}
         self._stopping: set[UUID] = set()
         self._trouble = ""
+        self._draft_trouble = ""
         self._shown_running = False
+        self._has_arrived = False
+        self.drafts = DraftKeeper(core.drafts, lambda: (self.place, screen.composer.draft), self._draft_trouble_is)
         self.answering = Answering(core.desk, screen)
         self.panels = Panels(screen, self.answering, core.profiles)
         self.sending = Sending(
@@ -47,9 +54,11 @@ class SessionControl:
             screen,
             self._conversations,
             self._places,
+            drafts=self.drafts,
             load=self._load,
             refresh=self._refresh_sessions,
         )
+        self.queue = QueueControl(getattr(core, "queue", None), screen, self.sending)
 
     @property
     def current(self) -> UUID | None:
@@ -60,6 +69,11 @@ class SessionControl:
     def place(self) -> Place:
         """Where a message that is sent now belongs."""
         return self._places.open
+
+    @property
+    def prompts(self) -> PromptSource:
+        """What was sent before."""
+        return self._core.prompts
 
     @property
     def is_running(self) -> bool:
@@ -74,6 +88,7 @@ class SessionControl:
         """
         await self._refresh_sessions()
         await self.answering.refresh()
+        self._places.fill(await self.drafts.read_new())
         if session_id is not None:
             await self.open(session_id)
         else:
@@ -81,9 +96,9 @@ class SessionControl:
 
     def new(self, profile_id: str | None = None) -> None:
         """Begin a session with the next message."""
-        self._leave()
+        left = self._leave()
         place = self._places.go_new(profile_id or self.place.profile_id)
-        self._arrive(place)
+        self._arrive(place, left)
         self._screen.conversation.set_entries(welcome(self._core, place.profile_id))
 
     def next_profile(self) -> None:
@@ -101,8 +116,12 @@ class SessionControl:
             return
         session = await self._core.sessions.get(session_id)
         await self._load(session_id)
-        self._leave()
-        self._arrive(self._places.go_to(session_id, session.profile_id))
+        place = self._places.of(session_id, session.profile_id)
+        if not place.is_read:
+            place.draft = await self.drafts.read(place.profile_id, session_id)
+            place.is_read = True
+        left = self._leave()
+        self._arrive(self._places.go_to(place), left)
         self._conversations.of(session_id).show_in(self._screen.conversation)
         await self._refresh_queue()
 
@@ -174,14 +193,26 @@ class SessionControl:
             conversation.load(entries_of(page), page.messages[0].ordinal if page.has_older else None)
             await self._tally.read(session_id)
 
-    def _leave(self) -> None:
-        self.place.draft = self._screen.composer.text
+    def _leave(self) -> Place:
+        if self._has_arrived:
+            self.place.draft = self._screen.composer.draft
         if self.current is not None:
             self._conversations.of(self.current).hide()
+        return self.place
 
-    def _arrive(self, place: Place) -> None:
-        self._screen.composer.begin(place.draft)
+    def _arrive(self, place: Place, left: Place) -> None:
+        if left is not place:
+            self.drafts.put(left, left.draft)
+        # What was typed before anything could be read comes after what was there.
+        early = "" if self._has_arrived else self._screen.composer.draft
+        self._has_arrived = True
+        self._screen.composer.begin("\n".join(text for text in (place.draft, early) if text))
+        self._screen.writing.at(place.profile_id, self._core.profiles[place.profile_id].workspace)
         self._screen.queue.show([], "")
+        self._draw()
+
+    def _draft_trouble_is(self, sentence: str) -> None:
+        self._draft_trouble = sentence
         self._draw()
 
     async def _resync(self) -> None:
@@ -210,13 +241,14 @@ class SessionControl:
         is_next = row.turn_status == "running" and not row.queue_paused
         why = "for the running turn to end" if is_next else "paused until your next message"
         if row.id == self.current:
-            self._screen.queue.show([message.text for message in waiting], why)
+            rows = [Waiting(id=message.id, text=message.text, mode=message.mode) for message in waiting]
+            self._screen.queue.show(rows, why)
 
     def _draw(self) -> None:
         place, screen = self.place, self._screen
         current = place.session_id
         row = self._rows.get(current) if current else None
-        note = self._trouble or ("stopping …" if current in self._stopping else "")
+        note = self._trouble or self._draft_trouble or ("stopping …" if current in self._stopping else "")
         screen.sessions.mark_current(current)
         screen.show_title(title_of(row))
         screen.status_line.status = status_of(
@@ -229,7 +261,7 @@ class SessionControl:
         screen.usage.show(self._tally.usage(current), self._tally.total())
         if self._shown_running != self.is_running:
             # Only then: the footer is built anew each time.
-            self._shown_running = self.is_running
+            self._shown_running = screen.composer.turn_runs = self.is_running
             screen.refresh_bindings()
 
 

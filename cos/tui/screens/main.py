@@ -11,15 +11,17 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Footer, Static
 
+from cos.tui.burst import BURST_SECONDS
 from cos.tui.screens.sizing import SMALLEST, SizedScreen, is_too_small
 from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.arming import ARM_SECONDS
-from cos.tui.widgets.composer import BURST_SECONDS, Composer
+from cos.tui.widgets.composer import Composer
 from cos.tui.widgets.queue_strip import QueueStrip
 from cos.tui.widgets.sessions_pane import SessionsPane
 from cos.tui.widgets.status_line import StatusLine
 from cos.tui.widgets.usage_pane import UsagePane
+from cos.tui.widgets.writing import Writing
 
 if TYPE_CHECKING:
     from textual import events
@@ -45,6 +47,7 @@ class MainScreen(SizedScreen):
         Binding("f2", "pane('sessions')", "Sessions"),
         Binding("f3", "focus_conversation", "Conversation", show=False),
         Binding("f4", "pane('approvals')", "Approvals"),
+        Binding("f5", "focus_queue", "Queue", show=False),
         Binding("escape", "stop", "Stop"),
         Binding("escape", "back", "Back"),
     ]
@@ -54,6 +57,7 @@ class MainScreen(SizedScreen):
     | f2 | The sessions. |
     | f3 | The conversation: move with the arrows, fold with Space. |
     | f4 | The approvals, where letters decide. |
+    | f5 | The messages that wait for their turn. |
     | escape | Close what lies on top, back to the composer; there: stop the running turn. |
     """
 
@@ -72,8 +76,7 @@ class MainScreen(SizedScreen):
                 yield SessionsPane(id="sessions")
             with Vertical(id="middle"):
                 yield Transcript(id="conversation")
-                yield QueueStrip(id="queue")
-                yield Composer(id="composer", burst_seconds=self._timing.burst_seconds)
+                yield Writing(id="writing", burst_seconds=self._timing.burst_seconds)
             with Vertical(id="right"):
                 yield ApprovalsPane(id="approvals", arm_seconds=self._timing.arm_seconds)
                 yield UsagePane(id="usage")
@@ -92,6 +95,10 @@ class MainScreen(SizedScreen):
     @property
     def conversation(self) -> Transcript:
         return self.query_one(Transcript)
+
+    @property
+    def writing(self) -> Writing:
+        return self.query_one(Writing)
 
     @property
     def queue(self) -> QueueStrip:
@@ -162,6 +169,11 @@ class MainScreen(SizedScreen):
     def action_focus_conversation(self) -> None:
         self.close_panes()
         self.conversation.focus()
+
+    def action_focus_queue(self) -> None:
+        if self.queue.can_change:
+            self.close_panes()
+            self.queue.choose_last()
 
     def close_panes(self) -> None:
         for side in SIDES.values():
