@@ -36,20 +36,19 @@ class DraftStore(Protocol):
 class DraftKeeper:
     """`run` does the writing; nothing else here waits for the database but `flush` and what reads."""
 
-    def __init__(
-        self, store: DraftStore, now_open: Callable[[], tuple[Place, str]], say: Callable[[str], None]
-    ) -> None:
-        """`now_open`: the open place and what is written there. `say` shows why nothing is kept; empty = all is."""
+    def __init__(self, store: DraftStore, now_open: Callable[[], tuple[Place, str]], told: Callable[[], None]) -> None:
+        """`now_open`: the open place and what is written there. `told` is called when `trouble` changes."""
         self._store = store
         self._now_open = now_open
-        self._say = say
+        self._told = told
         self._stored: dict[Key, str] = {}
         self._pending: dict[Key, str] = {}
         self._is_touched = False
         self._wake = asyncio.Event()
         self._now = asyncio.Event()
         self._writing = asyncio.Lock()
-        self._trouble = ""
+        self.trouble = ""
+        """Why what is written is not stored; empty when it is."""
 
     def touch(self) -> None:
         """Something was written in the open place."""
@@ -123,6 +122,6 @@ class DraftKeeper:
                 await self._now.wait()
 
     def _report(self, trouble: str) -> None:
-        if trouble != self._trouble:
-            self._trouble = trouble
-            self._say(trouble)
+        if trouble != self.trouble:
+            self.trouble = trouble
+            self._told()

@@ -38,8 +38,8 @@ class Fold:
 
 
 def clean(text: str) -> str:
-    """Text from outside, without the two characters that make marks."""
-    return _OURS.sub(REPLACEMENT, text)
+    """Text from outside without the two characters of marks. Terminals paste carriage returns for line feeds."""
+    return _OURS.sub(REPLACEMENT, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def is_long(text: str) -> bool:

@@ -63,6 +63,7 @@ class PromptHistory:
 
     def older(self, written: str) -> str | None:
         """The message before the shown one; None at the end of what is known. `written` is what the composer holds."""
+        self._notice(written)
         texts = self._texts()
         if self._position >= len(texts):
             return None
@@ -71,12 +72,20 @@ class PromptHistory:
         self._position += 1
         return texts[self._position - 1]
 
-    def newer(self) -> str | None:
+    def newer(self, written: str) -> str | None:
         """The message after the shown one, in the end what was being written; None when that is shown."""
+        self._notice(written)
         if self._position == 0:
             return None
         self._position -= 1
         return self._written if self._position == 0 else self._texts()[self._position - 1]
+
+    def _notice(self, written: str) -> None:
+        """A message that was changed since it was shown is what is being written now; what was joins the rest."""
+        if self._position and written != self._texts()[self._position - 1]:
+            if self._written.strip():
+                self._recent = [self._written, *self._recent]
+            self.rest()
 
     def _texts(self) -> list[str]:
         return _distinct([*self._recent, *self._stored])

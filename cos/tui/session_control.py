@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from cos.core.live import Live
     from cos.core.sessions import SessionRow
     from cos.tui.core_port import CorePort
-    from cos.tui.prompt_history import PromptSource
     from cos.tui.screens.chat import ChatScreen
 
 MOST_SESSIONS = 500
@@ -37,16 +36,16 @@ class SessionControl:
     def __init__(self, core: CorePort, screen: ChatScreen) -> None:
         self._core = core
         self._screen = screen
+        self.prompts = core.prompts
         self._conversations = Conversations()
         self._tally = Tally(core.sessions)
         self._places = Places(core.profile.id)
         self._rows: dict[UUID, SessionRow] = {}
         self._stopping: set[UUID] = set()
         self._trouble = ""
-        self._draft_trouble = ""
         self._shown_running = False
         self._has_arrived = False
-        self.drafts = DraftKeeper(core.drafts, lambda: (self.place, screen.composer.draft), self._draft_trouble_is)
+        self.drafts = DraftKeeper(core.drafts, lambda: (self.place, screen.composer.draft), self._draw)
         self.answering = Answering(core.desk, screen)
         self.panels = Panels(screen, self.answering, core.profiles)
         self.sending = Sending(
@@ -69,11 +68,6 @@ class SessionControl:
     def place(self) -> Place:
         """Where a message that is sent now belongs."""
         return self._places.open
-
-    @property
-    def prompts(self) -> PromptSource:
-        """What was sent before."""
-        return self._core.prompts
 
     @property
     def is_running(self) -> bool:
@@ -211,10 +205,6 @@ class SessionControl:
         self._screen.queue.show([], "")
         self._draw()
 
-    def _draft_trouble_is(self, sentence: str) -> None:
-        self._draft_trouble = sentence
-        self._draw()
-
     async def _resync(self) -> None:
         """Events were missed: read again what is on screen, whatever place that is."""
         self._conversations.forget()
@@ -248,7 +238,7 @@ class SessionControl:
         place, screen = self.place, self._screen
         current = place.session_id
         row = self._rows.get(current) if current else None
-        note = self._trouble or self._draft_trouble or ("stopping …" if current in self._stopping else "")
+        note = self._trouble or self.drafts.trouble or ("stopping …" if current in self._stopping else "")
         screen.sessions.mark_current(current)
         screen.show_title(title_of(row))
         screen.status_line.status = status_of(

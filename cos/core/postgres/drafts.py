@@ -27,7 +27,7 @@ class Drafts:
             DatabaseError: it could not be kept.
         """
         row = {"profile_id": profile_id, "session_id": session_id, "body": storable(body)}
-        await self._database.fetch(self._sql["save_draft" if body else "remove_draft"], row)
+        await self._database.fetch(self._sql["save_draft"] if body else self._sql["remove_draft"], row)
 
     async def of_session(self, profile_id: str, session_id: UUID) -> str:
         """The session's draft, empty when there is none.

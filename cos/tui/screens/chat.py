@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
+from textual.binding import Binding, BindingType
 
 from cos.tui.screens.main import MainScreen
 from cos.tui.screens.request_panel import RequestPanel
@@ -28,11 +29,27 @@ if TYPE_CHECKING:
 class ChatScreen(MainScreen):
     """Takes typing before the core is there and sends it once it is."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f5", "focus_queue", "Queue", show=False)]
+    """
+    | Key | |
+    | :- | :- |
+    | f5 | The messages that wait for their turn. |
+    """
+
     def __init__(self, timing: Timing) -> None:
         super().__init__(timing)
         self.control: SessionControl | None = None
         self._unsent: list[Outgoing] = []
         self._requests: set[object] = set()
+
+    @property
+    def writing(self) -> Writing:
+        return self.query_one(Writing)
+
+    def action_focus_queue(self) -> None:
+        if self.queue.can_change:
+            self.close_panes()
+            self.queue.choose_last()
 
     def connect(self, control: SessionControl) -> None:
         """The core is there."""

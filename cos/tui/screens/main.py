@@ -47,7 +47,6 @@ class MainScreen(SizedScreen):
         Binding("f2", "pane('sessions')", "Sessions"),
         Binding("f3", "focus_conversation", "Conversation", show=False),
         Binding("f4", "pane('approvals')", "Approvals"),
-        Binding("f5", "focus_queue", "Queue", show=False),
         Binding("escape", "stop", "Stop"),
         Binding("escape", "back", "Back"),
     ]
@@ -57,7 +56,6 @@ class MainScreen(SizedScreen):
     | f2 | The sessions. |
     | f3 | The conversation: move with the arrows, fold with Space. |
     | f4 | The approvals, where letters decide. |
-    | f5 | The messages that wait for their turn. |
     | escape | Close what lies on top, back to the composer; there: stop the running turn. |
     """
 
@@ -95,10 +93,6 @@ class MainScreen(SizedScreen):
     @property
     def conversation(self) -> Transcript:
         return self.query_one(Transcript)
-
-    @property
-    def writing(self) -> Writing:
-        return self.query_one(Writing)
 
     @property
     def queue(self) -> QueueStrip:
@@ -169,11 +163,6 @@ class MainScreen(SizedScreen):
     def action_focus_conversation(self) -> None:
         self.close_panes()
         self.conversation.focus()
-
-    def action_focus_queue(self) -> None:
-        if self.queue.can_change:
-            self.close_panes()
-            self.queue.choose_last()
 
     def close_panes(self) -> None:
         for side in SIDES.values():

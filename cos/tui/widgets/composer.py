@@ -138,8 +138,10 @@ class Composer(FoldingArea):
             self.action_new_line()
         elif key == "escape" and self.editing is not None:
             self._end_editing()
+        elif key in {"up", "down"}:
+            self.recall(key)
         else:
-            return self.recall(key)
+            return False
         return True
 
     def _enter(self, *, is_pasted: bool) -> None:
@@ -224,19 +226,25 @@ class Composer(FoldingArea):
         self.load(text)
         self.focus()
 
-    def recall(self, key: str) -> bool:
-        """Whether the key moved through what was sent: up on the first line on screen, down on the last."""
+    def recall(self, key: str) -> None:
+        """Up and Down: through what was sent at the first and the last line on screen, else through the lines.
+
+        The cursor moves at once: as a binding it would move after the next key has looked where it is.
+        """
+        text = None
         if key == "up" and self.navigator.is_first_wrapped_line(self.cursor_location):
             text = self.prompts.older(self.packed)
             if text is None and (self.prompts.has_more or not self.prompts.is_read):
                 self.post_message(self.Wanted("older"))
+                return
         elif key == "down" and self.navigator.is_last_wrapped_line(self.cursor_location):
-            text = self.prompts.newer()
-        else:
-            return False
+            text = self.prompts.newer(self.packed)
         if text is not None:
             self.unpack(text)
-        return text is not None
+        elif key == "up":
+            self.action_cursor_up()
+        else:
+            self.action_cursor_down()
 
     def _end_editing(self) -> None:
         self.editing = None

@@ -31,14 +31,14 @@ class HistorySearch(Vertical):
         display: none;
         height: auto;
         margin: 0 1;
-        & > Input { border: none; height: 1; padding: 0 1; background: $panel; }
+        & > Input, & > Input:focus { border: none; height: 1; padding: 0 1; background: $surface; }
         & > CompletionList { margin: 0; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "take", "Take", priority=True),
-        Binding("up,ctrl+r", "move(1)", "Older", key_display="↑", priority=True),
-        Binding("down", "move(-1)", "Newer", priority=True),
+        Binding("down,ctrl+r", "move(1)", "Older", key_display="↓", priority=True),
+        Binding("up", "move(-1)", "Newer", show=False, priority=True),
         Binding("escape", "leave", "Leave", priority=True),
     ]
 
@@ -80,7 +80,6 @@ class HistorySearch(Vertical):
         except CosError as error:
             self._list.show((), wording.one_line(str(error)))
             return
-        # The newest one stands lowest, next to what is typed.
         choices = [Choice(value=text, label=wording.one_line(text[:SHOWN_CHARACTERS])) for text in texts]
         self._list.show(choices, "" if choices else "nothing that you sent has these words")
 
