@@ -167,7 +167,10 @@ async def test_typing_after_a_paste_of_a_megabyte_does_not_read_it_again(tmp_pat
     text = ("x" * 79 + "\n") * 13_000
     async with desk(tmp_path) as (app, pilot):
         await paste(app, pilot, text)
+        await paste(app, pilot, text)
+        await pilot.press("ctrl+o")
         assert len(app.composer.text) < 100
+        assert "too long to be shown" in "".join(notice.message for notice in app._notifications)
         await pilot.press(*"tail", "enter")
         assert app.sent[0].text == text + "tail"
 

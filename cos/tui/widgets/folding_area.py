@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from cos.core.attachments import Attachment
     from cos.tui.paste_fold import Fold
 
-WRAPPED_CHARACTERS = 100_000
-"""A longer text is shown in long lines: to wrap it would take seconds."""
+SHOWN_CHARACTERS = 100_000
+"""A longer text is never unfolded: to break it into lines would hold up the screen."""
 _CONTROLS = (*range(9), *range(10, 32), *range(127, 160))
 # A control character has no width and must not reach the terminal.
 _SHOWN = {ord(OPEN): "[", ord(CLOSE): "]"} | dict.fromkeys(_CONTROLS, "\u200b")
@@ -64,7 +64,7 @@ class FoldingArea(TextArea):
         """Replace what is written, cursor at the end. A very long text is folded: it could not be edited."""
         text = clean(text)
         self.folds.clear()
-        self._show(self.folds.paste(text) if len(text) > WRAPPED_CHARACTERS else text)
+        self._show(self.folds.paste(text) if len(text) > SHOWN_CHARACTERS else text)
 
     def unpack(self, body: str) -> None:
         """Replace what is written by a draft."""
@@ -80,7 +80,7 @@ class FoldingArea(TextArea):
         for fold in self.folds.inside(self.text) if with_images else ():
             if fold.attachment is not None:
                 text = text.replace(fold.text, fold.mark, 1)
-        if len(text) > WRAPPED_CHARACTERS:
+        if len(text) > SHOWN_CHARACTERS:
             text = self.folds.paste(text)
         self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
 
@@ -91,7 +91,8 @@ class FoldingArea(TextArea):
             self._replace_via_keyboard(text, *self.selection)
             return
         known = [fold for fold in self.folds.inside(self.text) if fold.attachment is None and fold.text == text]
-        if known and self._replace_mark(known[-1], text):
+        if known:
+            self._unfold(known[-1])
             return
         self._replace_via_keyboard(self.folds.paste(text), *self.selection)
 
@@ -106,7 +107,7 @@ class FoldingArea(TextArea):
         folds = [self.folds[mark] for mark in touched] or self.folds.inside(self.text)
         pastes = [fold for fold in folds if fold.attachment is None]
         if pastes:
-            self._replace_mark(pastes[-1], pastes[-1].text)
+            self._unfold(pastes[-1])
 
     def action_cut(self) -> None:
         """To the clipboard goes what marks stand for."""
@@ -142,7 +143,6 @@ class FoldingArea(TextArea):
         return text
 
     def _show(self, text: str) -> None:
-        self.soft_wrap = len(text) <= WRAPPED_CHARACTERS
         self.text = text
         self.move_cursor(self.document.end)
 
@@ -155,13 +155,13 @@ class FoldingArea(TextArea):
                     return row, end if to_end else start
         return location
 
-    def _replace_mark(self, fold: Fold, text: str) -> bool:
-        """Put a text in the place of a mark, cursor at its end."""
+    def _unfold(self, fold: Fold) -> None:
+        """Put the text in the place of its mark, cursor at its end."""
+        if len(fold.text) > SHOWN_CHARACTERS:
+            self.app.notify("This is too long to be shown here. ^G opens it in your editor.", markup=False)
+            return
         for row in range(self.document.line_count):
             column = self.document[row].rfind(fold.mark)
             if column >= 0:
-                if len(text) > WRAPPED_CHARACTERS:
-                    self.soft_wrap = False
-                self._replace_via_keyboard(text, (row, column), (row, column + len(fold.mark)))
-                return True
-        return False
+                self._replace_via_keyboard(fold.text, (row, column), (row, column + len(fold.mark)))
+                return
