@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shlex
 import shutil
 import signal
@@ -54,7 +53,10 @@ async def edited(
     try:
         await asyncio.to_thread(file.write_text, text, encoding="utf-8", errors="replace", newline="")
         with suspended(), _interrupts_for_the_editor():
-            await _run([*command, str(file)], environment)
+            # Nothing is raised in here: `App.suspend` would not take the terminal back.
+            failure = await _run([*command, str(file)], environment)
+        if failure is not None:
+            raise failure
         after = await asyncio.to_thread(file.read_bytes)
         return _without_last_newline(after.decode("utf-8"), text)
     except OSError as error:
@@ -65,13 +67,12 @@ async def edited(
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
-async def _run(command: list[str], environment: Mapping[str, str]) -> None:
+async def _run(command: list[str], environment: Mapping[str, str]) -> EditorError | None:
     try:
         process = await asyncio.create_subprocess_exec(*command, env=dict(environment))
     except OSError as error:
-        raise EditorError(
-            f"the editor {command[0]!r} cannot be started: {error.strerror or error}. Check VISUAL and EDITOR"
-        ) from error
+        reason = error.strerror or error
+        return EditorError(f"the editor {command[0]!r} cannot be started: {reason}. Check VISUAL and EDITOR")
     try:
         code = await process.wait()
     except asyncio.CancelledError:
@@ -80,7 +81,8 @@ async def _run(command: list[str], environment: Mapping[str, str]) -> None:
         await process.wait()
         raise
     if code != 0:
-        raise EditorError(f"the editor {command[0]!r} ended with code {code}; the message is as it was")
+        return EditorError(f"the editor {Path(command[0]).name!r} ended with code {code}; the message is as it was")
+    return None
 
 
 @contextlib.contextmanager
@@ -97,8 +99,3 @@ def _without_last_newline(text: str, before: str) -> str:
     """Editors end a file with a line feed whether there was one or not."""
     text = text.replace("\r\n", "\n")
     return text if before.endswith("\n") else text.removesuffix("\n")
-
-
-def terminal_environment() -> dict[str, str]:
-    """What the editor sees of the environment."""
-    return dict(os.environ)
