@@ -48,10 +48,12 @@ from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.blobs import PostgresBlobs
 from cos.core.postgres.database import Database
+from cos.core.postgres.drafts import Drafts
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.last_turns import LastTurns
 from cos.core.postgres.listener import Listener
+from cos.core.postgres.prompts import Prompts
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
 from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.sessions import Sessions
@@ -104,6 +106,8 @@ class Core:
     """None when a given server is used."""
     sessions: Sessions
     options: SessionOptions
+    drafts: Drafts
+    prompts: Prompts
     desk: ApprovalDesk
     feed: LiveFeed
     dispatcher: Dispatcher
@@ -189,6 +193,8 @@ async def _compose(
         embedded=embedded,
         sessions=sessions,
         options=SessionOptions(database, feed.publish),
+        drafts=Drafts(database),
+        prompts=Prompts(database),
         desk=desk,
         feed=feed,
         dispatcher=dispatcher,

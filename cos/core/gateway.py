@@ -90,7 +90,7 @@ class Gateway:
         reply = await self._reply(inbound, session, message_id)
         if reply is not None:
             return Accepted(session_id=session.id, handled=True, reply=reply or None)
-        parts = [*inbound.parts, *await kept_parts(inbound.attachments, session.profile_id, self._blobs)]
+        parts = [*inbound.parts, *await kept_parts(inbound.pictures, session.profile_id, self._blobs)]
         message = UserMessage(text=inbound.text, parts=parts)
         return Admitted(session=session, message_id=message_id, message=message)
 

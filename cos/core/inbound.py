@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cos.agent.messages import Part
     from cos.agent.steering import DeliveryMode
-    from cos.core.attachments import Attachment
+    from cos.core.attachments import Picture
     from cos.core.commands import CommandAnswer
 
 
@@ -27,7 +27,7 @@ class Inbound:
     """None = begin a new session."""
     tags: tuple[str, ...] = ()
     """Extra tags; only for a message that begins a session."""
-    attachments: tuple[Attachment, ...] = ()
+    pictures: tuple[Picture, ...] = ()
     parts: tuple[Part, ...] = ()
     """Of a message that is sent again: stored already."""
     mode: DeliveryMode = "queue"

@@ -95,6 +95,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS messages_client_message ON messages (session_i
 CREATE UNIQUE INDEX IF NOT EXISTS messages_one_result ON messages (session_id, call_id) WHERE call_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS messages_by_turn ON messages (turn_id);
 CREATE INDEX IF NOT EXISTS messages_search ON messages USING gin (search);
+-- What was sent in a profile, newest first.
+CREATE INDEX IF NOT EXISTS messages_prompts ON messages (profile_id, id DESC) WHERE role = 'user';
 
 CREATE TABLE IF NOT EXISTS tool_calls (
     session_id uuid NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,

@@ -16,7 +16,7 @@ from cos.agent.messages import UserMessage
 from cos.agent.provider import StreamStarted, TextChunk
 from cos.agent.providers.scripted import Script, called, said
 from cos.agent.records import ApprovalAnswer, TurnStatus
-from cos.core.attachments import AttachmentError, read_attachment
+from cos.core.attachments import AttachmentError, read_picture
 from cos.core.commands import Command, CommandAnswer, CommandCall
 from cos.core.config_errors import ProfileError
 from cos.core.errors import CommandError, PluginError, SessionError
@@ -357,9 +357,9 @@ async def test_a_picture_is_stored_once_and_reaches_the_model_with_every_request
     file = tmp_path / "shot.png"
     file.write_bytes(data)
     async with core_bench(core_url, tmp_path, [said("a cat"), said("the same")]) as core:
-        picture = read_attachment(file)
+        picture = read_picture(file)
         first = await core.dispatcher.dispatch(
-            Inbound(text="what is this?", profile_id="home", source="cli", attachments=(picture, picture))
+            Inbound(text="what is this?", profile_id="home", source="cli", pictures=(picture, picture))
         )
         await core.ended(first.turn_id)
         await core.ask("sure?", first.session_id)
@@ -375,6 +375,6 @@ async def test_a_picture_is_stored_once_and_reaches_the_model_with_every_request
 def test_what_is_no_picture_for_a_model_is_refused_by_name(tmp_path: Path, name: str, data: bytes) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(AttachmentError, match=name):
-        read_attachment(tmp_path / name)
-    with pytest.raises(AttachmentError, match="is no file"):
-        read_attachment(tmp_path)
+        read_picture(tmp_path / name)
+    with pytest.raises(AttachmentError, match="is not there, or is no picture"):
+        read_picture(tmp_path)
