@@ -257,7 +257,7 @@ class Agent:
             # The journal answers what is left when it closes the turn.
             log.exception("turn %s could not be settled", state.turn.turn_id)
             status, error = TurnStatus.FAILED, error or f"the end of this turn could not be stored ({failure})"
-        completed_at = await self._journal.finish_turn(
+        end = await self._journal.finish_turn(
             state.turn, status, stop_reason=state.stop_reason, error=error, usage=state.usage
         )
         outcome = TurnOutcome(
@@ -274,9 +274,10 @@ class Agent:
                 text=state.text,
                 usage=state.usage,
                 started_at=state.started_at,
-                completed_at=completed_at,
+                completed_at=end.at,
                 had_output=state.had_output,
                 denied_calls=state.denied_calls,
+                waited_seconds=end.waited_seconds,
             )
         )
         return outcome

@@ -172,6 +172,7 @@ class SessionControl:
         if not conversation.is_loaded:
             page = await self._core.sessions.transcript(session_id)
             conversation.load(entries_of(page), page.messages[0].ordinal if page.has_older else None)
+            self._conversations.begin(session_id, page.turns.values())
             await self._tally.read(session_id)
 
     def _leave(self) -> None:
