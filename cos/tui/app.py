@@ -18,6 +18,7 @@ from textual.timer import Timer
 from textual.worker import Worker, WorkerState
 
 from cos.agent.errors import CosError
+from cos.tui.clipboard import copy
 from cos.tui.driver import TerminalDriver
 from cos.tui.screens.chat import ChatScreen
 from cos.tui.screens.help import Help
@@ -183,7 +184,7 @@ class CosApp(App[None]):
         composer = self.main.composer
         selected = self.screen.get_selected_text() or composer.selected_text
         if selected:
-            self.copy_to_clipboard(selected)
+            self.run_worker(copy(self, selected, "the selection"), group="copy", exit_on_error=False)
         elif composer.text:
             composer.load("")
         elif time.monotonic() - self._quit_pressed < QUIT_SECONDS:

@@ -16,7 +16,21 @@ class TerminalDriver(LinuxDriver):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self._is_away = False
         self._file = _Outlet(self._file)  # type: ignore[assignment,arg-type]  # a file of text, and never None here
+
+    def write(self, data: str) -> None:
+        """Nothing while another program has the terminal: nobody would take it out of the queue."""
+        if not self._is_away:
+            super().write(data)
+
+    def suspend_application_mode(self) -> None:
+        super().suspend_application_mode()
+        self._is_away = True
+
+    def resume_application_mode(self) -> None:
+        self._is_away = False
+        super().resume_application_mode()
 
 
 class _Outlet:

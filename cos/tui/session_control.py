@@ -15,6 +15,7 @@ from cos.tui.history import entries_of
 from cos.tui.panels import Panels
 from cos.tui.places import Place, Places
 from cos.tui.sending import Sending
+from cos.tui.stored_matches import StoredMatches
 from cos.tui.tally import Tally
 from cos.tui.welcome import welcome
 
@@ -41,6 +42,9 @@ class SessionControl:
         self._trouble = ""
         self._shown_running = False
         self.answering = Answering(core.desk, screen)
+        self.stored_matches = StoredMatches(
+            core.session_text, core.sessions, lambda: self._conversations.of(self.current) if self.current else None
+        )
         self.panels = Panels(screen, self.answering, core.profiles)
         self.sending = Sending(
             core.dispatcher,

@@ -34,6 +34,7 @@ class ChatScreen(MainScreen):
     def connect(self, control: SessionControl) -> None:
         """The core is there."""
         self.control = control
+        self.conversation_pane.search.stored = control.stored_matches
         unsent, self._unsent = self._unsent, []
         for text in unsent:
             self._send(control, text, control.place)

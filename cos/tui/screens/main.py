@@ -16,6 +16,7 @@ from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.arming import ARM_SECONDS
 from cos.tui.widgets.composer import BURST_SECONDS, Composer
+from cos.tui.widgets.conversation_pane import ConversationPane
 from cos.tui.widgets.queue_strip import QueueStrip
 from cos.tui.widgets.sessions_pane import SessionsPane
 from cos.tui.widgets.status_line import StatusLine
@@ -45,6 +46,8 @@ class MainScreen(SizedScreen):
         Binding("f2", "pane('sessions')", "Sessions"),
         Binding("f3", "focus_conversation", "Conversation", show=False),
         Binding("f4", "pane('approvals')", "Approvals"),
+        # Text boxes take it for themselves.
+        Binding("ctrl+f", "search", "Search", priority=True, show=False),
         Binding("escape", "stop", "Stop"),
         Binding("escape", "back", "Back"),
     ]
@@ -54,6 +57,7 @@ class MainScreen(SizedScreen):
     | f2 | The sessions. |
     | f3 | The conversation: move with the arrows, fold with Space. |
     | f4 | The approvals, where letters decide. |
+    | ctrl+f | Search in the conversation. |
     | escape | Close what lies on top, back to the composer; there: stop the running turn. |
     """
 
@@ -71,7 +75,7 @@ class MainScreen(SizedScreen):
             with Vertical(id="left"):
                 yield SessionsPane(id="sessions")
             with Vertical(id="middle"):
-                yield Transcript(id="conversation")
+                yield ConversationPane(id="conversation-pane")
                 yield QueueStrip(id="queue")
                 yield Composer(id="composer", burst_seconds=self._timing.burst_seconds)
             with Vertical(id="right"):
@@ -92,6 +96,10 @@ class MainScreen(SizedScreen):
     @property
     def conversation(self) -> Transcript:
         return self.query_one(Transcript)
+
+    @property
+    def conversation_pane(self) -> ConversationPane:
+        return self.query_one(ConversationPane)
 
     @property
     def queue(self) -> QueueStrip:
@@ -162,6 +170,10 @@ class MainScreen(SizedScreen):
     def action_focus_conversation(self) -> None:
         self.close_panes()
         self.conversation.focus()
+
+    def action_search(self) -> None:
+        self.close_panes()
+        self.conversation_pane.action_search()
 
     def close_panes(self) -> None:
         for side in SIDES.values():

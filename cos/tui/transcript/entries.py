@@ -61,12 +61,16 @@ class Entry(ABC):
         """The whole entry at a width of at least one cell."""
 
     @abstractmethod
+    def whole(self) -> str:
+        """All of its text, folded or not, as it came: it may hold anything."""
+
     def plain(self) -> str:
-        """What a copy of the whole entry gives, folded or not."""
+        """What a copy of the whole entry gives: `whole` with control characters made visible."""
+        return harmless(self.whole())
 
     def estimate(self, width: int) -> int:
         """About how many lines it will have; cheap."""
-        return _estimate(self.plain(), width)
+        return _estimate(self.whole(), width)
 
     def change(self, **changes: object) -> None:
         """Set fields by name.
@@ -109,8 +113,8 @@ class TurnHeader(Entry):
         line = make_line([(text, look.muted), *tail], width, look, lead=lead)
         return [line._replace(text=text)]
 
-    def plain(self) -> str:
-        return harmless(self.text)
+    def whole(self) -> str:
+        return self.text
 
     def estimate(self, width: int) -> int:
         return 1
@@ -139,8 +143,8 @@ class UserMessage(Entry):
         found.extend(_bounded(self.text, look.base, width, look, bar, 10 if self.is_folded else MOST_PLAIN_LINES))
         return found
 
-    def plain(self) -> str:
-        return harmless(self.text)
+    def whole(self) -> str:
+        return self.text
 
     def estimate(self, width: int) -> int:
         return 12 if self.is_folded else _estimate(self.text, width) + 1
@@ -186,11 +190,11 @@ class AssistantText(Entry):
     def change(self, **changes: object) -> None:
         whole = changes.pop("text", None)
         super().change(**changes)
-        if isinstance(whole, str) and whole != self._whole():
+        if isinstance(whole, str) and whole != self.whole():
             self.text = whole
             self._start()
 
-    def _whole(self) -> str:
+    def whole(self) -> str:
         if len(self._chunks) > 1:
             self._chunks = ["".join(self._chunks)]
         return self._chunks[0]
@@ -212,12 +216,6 @@ class AssistantText(Entry):
         if block not in self._drawn:
             self._drawn[block] = render_block(block, width, look)
         return self._drawn[block]
-
-    def plain(self) -> str:
-        return harmless(self._whole())
-
-    def estimate(self, width: int) -> int:
-        return _estimate(self._whole(), width)
 
     def forget(self) -> None:
         self._drawn, self._drawn_for = {}, None
@@ -269,7 +267,7 @@ class Thinking(Entry):
         self._chunks.append(delta)
 
     def lines(self, width: int, look: Look) -> list[Line]:
-        words = len(self._whole().split())
+        words = len(self.whole().split())
         verb = "thinking" if self.streaming else "thought for a while"
         amount = f"({words:,} word{'' if words == 1 else 's'})"
         head = shorten(f"{fold_mark(self.is_folded)}{verb} {amount}", width - GUTTER - 1)
@@ -278,20 +276,17 @@ class Thinking(Entry):
         if not self.is_folded:
             bar = [*lead, ("▏ ", look.rule)]
             style = look.muted + Style(italic=True)
-            found.extend(_bounded(self._whole().strip("\n"), style, width, look, bar, MOST_PLAIN_LINES))
+            found.extend(_bounded(self.whole().strip("\n"), style, width, look, bar, MOST_PLAIN_LINES))
         return found
 
-    def _whole(self) -> str:
+    def whole(self) -> str:
         if self._chunks:
             self.text += "".join(self._chunks)
             self._chunks.clear()
         return self.text
 
-    def plain(self) -> str:
-        return harmless(self._whole())
-
     def estimate(self, width: int) -> int:
-        return 1 if self.is_folded else _estimate(self._whole(), width) + 1
+        return 1 if self.is_folded else _estimate(self.whole(), width) + 1
 
 
 @dataclass(kw_only=True, eq=False)
@@ -314,8 +309,8 @@ class Notice(Entry):
         first = make_line([(found[0].text, text_style)], width, look, lead=lead, joint=found[0].joint)
         return [first, *found[1:]]
 
-    def plain(self) -> str:
-        return harmless(self.text)
+    def whole(self) -> str:
+        return self.text
 
 
 @dataclass(kw_only=True, eq=False)
@@ -344,8 +339,8 @@ class Diff(Entry):
             found.extend(diff_lines(self.diff, width, look, lead=[*lead, ("  ", look.base)]))
         return found
 
-    def plain(self) -> str:
-        return harmless(self.diff)
+    def whole(self) -> str:
+        return self.diff
 
     def estimate(self, width: int) -> int:
         return 1 if self.is_folded else self.diff.count("\n") + 2
