@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cos.core.switch import switched
 from cos.tui.app import CosApp, Opening
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
             resume=options.resume,
             profile=options.profile,
             command=_command(),
+            reduced_motion=bool(switched(os.environ.get("COS_REDUCED_MOTION", ""))),
         )
     )
     app.run()

@@ -31,6 +31,7 @@ from cos.core.effective import (
     effective_approval_timeout,
     effective_database_url,
     effective_profile,
+    effective_reduced_motion,
 )
 from cos.core.embedded.folders import default_state_dir
 from cos.core.embedded.server import EmbeddedPostgres
@@ -100,6 +101,7 @@ class Core:
     dispatcher: Dispatcher
     plugins: LoadedPlugins
     background: Background
+    reduced_motion: bool
 
     async def close(self) -> None:
         """End turns, plugins and connections in this order; the last process of the user stops the embedded server."""
@@ -187,6 +189,7 @@ async def _compose(
         dispatcher=dispatcher,
         plugins=plugins,
         background=background,
+        reduced_motion=effective_reduced_motion(config, request.env).value,
     )
 
 

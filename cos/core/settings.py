@@ -135,6 +135,10 @@ class AgentSettings(_Table):
     max_steps: Annotated[int, Field(ge=1, le=1000)] = 90
 
 
+class TuiSettings(_Table):
+    reduced_motion: bool = False
+
+
 class Settings(_Table):
     """commonos.toml without the tables of plugins."""
 
@@ -145,6 +149,7 @@ class Settings(_Table):
     database: DatabaseSettings = DatabaseSettings()
     approvals: ApprovalTimeout = ApprovalTimeout()
     agent: AgentSettings = AgentSettings()
+    tui: TuiSettings = TuiSettings()
 
 
 RESERVED_TABLES = frozenset(Settings.model_fields)

@@ -20,6 +20,7 @@ from textual.worker import Worker, WorkerState
 from cos.agent.errors import CosError
 from cos.tui.clipboard import copy
 from cos.tui.driver import TerminalDriver
+from cos.tui.motion import calm
 from cos.tui.screens.chat import ChatScreen
 from cos.tui.screens.help import Help
 from cos.tui.screens.main import Timing
@@ -55,6 +56,8 @@ class Opening:
     command: str = "cos chat"
     """What starts the app again, as it may be pasted into a shell."""
     timing: Timing = field(default_factory=Timing)
+    reduced_motion: bool = False
+    """Known before the core is there to tell."""
 
 
 class CosApp(App[None]):
@@ -104,6 +107,8 @@ class CosApp(App[None]):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._leave_now)
+        if self._opening.reduced_motion:
+            calm(self.main)
         self.call_after_refresh(self._open)
 
     def watch_title(self, title: str) -> None:
@@ -124,6 +129,8 @@ class CosApp(App[None]):
             await core.close()
             return
         self._core = core
+        if core.reduced_motion:
+            calm(self.main)
         module: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.session_control")
         control: SessionControl = module.SessionControl(core, self.main)
         self._pump(core, control)

@@ -14,6 +14,7 @@ from cos.tui.transcript.look import Look
 from cos.tui.transcript.markdown import render_markdown
 from cos.tui.transcript.searched import Wanted, occurrences
 from cos.tui.widgets.conversation_pane import ConversationPane
+from cos.tui.widgets.search_bar import SearchBar
 from tests.fix_home import CoreHome
 from tests.tui.chat import Chat, chat_in
 from tests.tui.long_session import long_session
@@ -61,7 +62,7 @@ class Shown(NamedTuple):
         await self.keys("slash", *("space" if character == " " else character for character in text))
 
     @property
-    def count(self) -> str:
+    def said(self) -> str:
         return str(self.pane.bar.query_one("#search-count").render())
 
 
@@ -100,7 +101,7 @@ def marked(view: Transcript) -> list[str]:
 async def test_typing_counts_and_goes_to_the_newest_match_above_the_end() -> None:
     async with shown(some()) as it:
         await it.look_for("needle")
-        assert it.count == "4 of 4"
+        assert it.said == "4 of 4"
         assert it.view.cursor_key == "long"
         assert "needle down here" in "\n".join(texts(it.view))
 
@@ -111,13 +112,13 @@ async def test_up_and_enter_move_between_places_and_stop_at_the_ends() -> None:
         await it.keys("up")
         assert (it.view.cursor_key, "needle up here" in "\n".join(texts(it.view))) == ("long", True)
         await it.keys("up")
-        assert (it.view.cursor_key, it.count) == ("call", "3 of 4")
+        assert (it.view.cursor_key, it.said) == ("call", "3 of 4")
         await it.keys("up", "up")
-        assert (it.view.cursor_key, it.count) == ("early", "1 of 4")
+        assert (it.view.cursor_key, it.said) == ("early", "1 of 4")
         await it.keys("up")
-        assert it.count == "nothing more above"
+        assert it.said == "nothing more above"
         await it.keys("enter")
-        assert (it.view.cursor_key, it.count) == ("thought", "2 of 4")
+        assert (it.view.cursor_key, it.said) == ("thought", "2 of 4")
 
 
 async def test_a_folded_entry_unfolds_when_it_is_reached_but_not_while_typing() -> None:
@@ -156,11 +157,11 @@ async def test_matches_are_marked_in_the_lines_also_where_the_width_broke_them()
 async def test_nothing_found_says_so_and_an_empty_box_ends_the_search() -> None:
     async with shown(some()) as it:
         await it.look_for("zebra")
-        assert it.count == "not found"
+        assert it.said == "not found"
         await it.keys("enter")
-        assert it.count == "not found"
+        assert it.said == "not found"
         await it.keys(*["backspace"] * 5)
-        assert it.count == "" and not it.pane.search.is_on
+        assert it.said == "" and not it.pane.search.is_on
 
 
 async def test_what_came_after_typing_is_found_by_the_next_move() -> None:
@@ -168,13 +169,13 @@ async def test_what_came_after_typing_is_found_by_the_next_move() -> None:
         await it.look_for("needle")
         it.view.append(Notice(key="new", text="one more needle"))
         await it.keys("enter")
-        assert (it.view.cursor_key, it.count) == ("new", "5 of 5")
+        assert (it.view.cursor_key, it.said) == ("new", "5 of 5")
 
 
 async def test_letters_typed_into_the_box_are_text_and_brackets_are_no_markup() -> None:
     async with shown([Notice(key="a", text="[bold] ncbwoeufR")]) as it:
         await it.look_for("[bold] ncb")
-        assert it.count == "1 of 1" and it.app.posted == []
+        assert it.said == "1 of 1" and it.app.posted == []
 
 
 def test_a_text_is_wanted_as_written_or_as_read_in_either_case() -> None:
@@ -195,7 +196,7 @@ def test_occurrences_are_found_across_lines_and_counted_once() -> None:
 
 
 def count_of(chat: Chat) -> str:
-    return str(chat.main.conversation_pane.bar.query_one("#search-count").render())
+    return str(chat.main.query_one(SearchBar).query_one("#search-count").render())
 
 
 async def test_matches_that_are_not_loaded_are_counted_and_loaded_when_they_are_reached(core_home: CoreHome) -> None:
@@ -224,7 +225,7 @@ async def test_ctrl_f_searches_from_the_composer_and_keeps_what_is_written(core_
         await chat.until(lambda: count_of(chat) == "not found")
         assert chat.main.composer.text == "draft"
         await chat.pilot.press("escape", "escape")
-        assert not chat.main.conversation_pane.bar.is_open and not chat.main.composer.has_focus
+        assert not chat.main.query_one(SearchBar).is_open and not chat.main.composer.has_focus
         await chat.pilot.press("escape")
         assert chat.main.composer.has_focus
 

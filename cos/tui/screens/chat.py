@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
+from textual.binding import Binding, BindingType
 
 from cos.tui.screens.main import MainScreen
 from cos.tui.screens.request_panel import RequestPanel
 from cos.tui.transcript.paged import PagedView
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.composer import Composer
+from cos.tui.widgets.conversation_pane import ConversationPane
 from cos.tui.widgets.sessions_pane import SessionsPane
 
 if TYPE_CHECKING:
@@ -25,6 +27,16 @@ if TYPE_CHECKING:
 class ChatScreen(MainScreen):
     """Takes typing before the core is there and sends it once it is."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # Text boxes take it for themselves.
+        Binding("ctrl+f", "search", "Search", priority=True, show=False)
+    ]
+    """
+    | Key | |
+    | :- | :- |
+    | ctrl+f | Search in the conversation. |
+    """
+
     def __init__(self, timing: Timing) -> None:
         super().__init__(timing)
         self.control: SessionControl | None = None
@@ -34,7 +46,7 @@ class ChatScreen(MainScreen):
     def connect(self, control: SessionControl) -> None:
         """The core is there."""
         self.control = control
-        self.conversation_pane.search.stored = control.stored_matches
+        self.query_one(ConversationPane).search.stored = control.stored_matches
         unsent, self._unsent = self._unsent, []
         for text in unsent:
             self._send(control, text, control.place)
@@ -94,6 +106,10 @@ class ChatScreen(MainScreen):
     def _stop_wanted(self) -> None:
         if self.control is not None:
             self.control.interrupt()
+
+    def action_search(self) -> None:
+        self.close_panes()
+        self.query_one(ConversationPane).action_search()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "stop" and (self.control is None or not self.control.is_running):

@@ -46,8 +46,6 @@ class MainScreen(SizedScreen):
         Binding("f2", "pane('sessions')", "Sessions"),
         Binding("f3", "focus_conversation", "Conversation", show=False),
         Binding("f4", "pane('approvals')", "Approvals"),
-        # Text boxes take it for themselves.
-        Binding("ctrl+f", "search", "Search", priority=True, show=False),
         Binding("escape", "stop", "Stop"),
         Binding("escape", "back", "Back"),
     ]
@@ -57,7 +55,6 @@ class MainScreen(SizedScreen):
     | f2 | The sessions. |
     | f3 | The conversation: move with the arrows, fold with Space. |
     | f4 | The approvals, where letters decide. |
-    | ctrl+f | Search in the conversation. |
     | escape | Close what lies on top, back to the composer; there: stop the running turn. |
     """
 
@@ -96,10 +93,6 @@ class MainScreen(SizedScreen):
     @property
     def conversation(self) -> Transcript:
         return self.query_one(Transcript)
-
-    @property
-    def conversation_pane(self) -> ConversationPane:
-        return self.query_one(ConversationPane)
 
     @property
     def queue(self) -> QueueStrip:
@@ -170,10 +163,6 @@ class MainScreen(SizedScreen):
     def action_focus_conversation(self) -> None:
         self.close_panes()
         self.conversation.focus()
-
-    def action_search(self) -> None:
-        self.close_panes()
-        self.conversation_pane.action_search()
 
     def close_panes(self) -> None:
         for side in SIDES.values():

@@ -20,8 +20,8 @@ class CursorView(PagedView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,alt+up", "previous", "Previous", show=False),
         Binding("down,alt+down", "next", "Next", show=False),
-        Binding("shift+up", "extend(-1)", "Select upwards", show=False),
-        Binding("shift+down", "extend(1)", "Select downwards", show=False),
+        Binding("shift+up", "extend(-1)", "Extend upwards", show=False),
+        Binding("shift+down", "extend(1)", "Extend downwards", show=False),
         Binding("space", "fold", "Fold"),
         Binding("enter", "activate", "Open", show=False),
         Binding("end", "follow", "To the end", show=False),
@@ -53,13 +53,11 @@ class CursorView(PagedView, can_focus=True):
         self._move(1)
 
     def action_extend(self, step: int) -> None:
-        """Select from the entry where this began to the one that the cursor comes to."""
+        """The selection goes from the entry where this began to the one that the cursor comes to."""
         if self._anchor is None or self._anchor not in self._page:
-            if self._cursor is None:
-                self._move(step)
             self._anchor = self._cursor
-        else:
-            self._move(step)
+        self._move(step)
+        self._anchor = self._anchor or self._cursor
         if self._anchor is not None and self._cursor is not None:
             self.select_entries(self._anchor, self._cursor)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
-from itertools import islice
+from itertools import accumulate, islice, takewhile
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.cells import cell_len
@@ -16,11 +16,14 @@ from cos.tui.transcript.markdown import LARGEST_BLOCK, render_block
 from cos.tui.transcript.stream import Block, BlockSplitter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cos.tui.transcript.look import Look
 
 FOLD_AFTER_LINES = 30
 FOLD_AFTER_CHARACTERS = 6_000
 MOST_PLAIN_LINES = 1_000
+_PASSED_BLOCKS = 200
 MOST_MARKDOWN = 200_000
 """Characters of one answer that are drawn, half from its start and half from its end; a copy takes the whole."""
 
@@ -180,11 +183,14 @@ class AssistantText(Entry):
         self._splitter = BlockSplitter()
         self._splitter.feed(self.text)
         self._chunks = [self.text]
+        self._size, self._breaks = len(self.text), self.text.count("\n")
         self.forget()
 
     def append(self, delta: str) -> None:
         self.streaming = True
         self._chunks.append(delta)
+        self._size += len(delta)
+        self._breaks += delta.count("\n")
         self._splitter.feed(delta)
 
     def change(self, **changes: object) -> None:
@@ -204,7 +210,11 @@ class AssistantText(Entry):
             self._drawn, self._drawn_for = {}, (width, look)
         found: list[Line] = []
         last = self._splitter.open_block(streaming=self.streaming)
-        for block in _within_bounds([*self._splitter.finished, *([last] if last else [])]):
+        shown = _within_bounds([*self._splitter.finished, *([last] if last else [])], self._size)
+        if len(self._drawn) > len(shown) + _PASSED_BLOCKS:
+            # Of a huge text only the ends are shown: what the end has passed by is not drawn again.
+            self._drawn = {block: self._drawn[block] for block in shown if block in self._drawn}
+        for block in shown:
             if found and not block.joined:
                 found.append(make_line([], width, look))
             found.extend(self._block(block, width, look, keep=block is not last))
@@ -217,27 +227,30 @@ class AssistantText(Entry):
             self._drawn[block] = render_block(block, width, look)
         return self._drawn[block]
 
+    def estimate(self, width: int) -> int:
+        return self._size // max(1, width - GUTTER) + self._breaks + 1
+
     def forget(self) -> None:
         self._drawn, self._drawn_for = {}, None
 
 
-def _within_bounds(blocks: list[Block]) -> list[Block]:
-    """All blocks, or those of the start and the end of a huge text around a note on what is left out."""
-    sizes = [min(len(block.text), LARGEST_BLOCK) for block in blocks]
-    if sum(sizes) <= MOST_MARKDOWN:
+def _within_bounds(blocks: list[Block], size: int) -> list[Block]:
+    """All blocks of a text of `size`, or those of its start and its end around a note on what is left out."""
+    if size <= MOST_MARKDOWN or _fitting(blocks, MOST_MARKDOWN) == len(blocks):
         return blocks
-    first = last = used = 0
-    while first < len(blocks) and used + sizes[first] <= MOST_MARKDOWN // 2:
-        used += sizes[first]
-        first += 1
-    used = 0
-    while last < len(blocks) - first - 1 and used + sizes[-1 - last] <= MOST_MARKDOWN // 2:
-        last += 1
-        used += sizes[-last]
+    first = _fitting(blocks, MOST_MARKDOWN // 2)
+    last = min(_fitting(reversed(blocks), MOST_MARKDOWN // 2), len(blocks) - first - 1)
     end = len(blocks) - last
-    hidden = sum(len(block.text) for block in blocks[first:end])
+    shown = sum(len(block.text) for block in (*blocks[:first], *blocks[end:]))
+    hidden = max(1, size - shown)
     note = Block(kind="markdown", text=f"*… {hidden:,} more characters are not shown here; a copy has them …*")
     return [*blocks[:first], note, *blocks[end:]]
+
+
+def _fitting(blocks: Iterable[Block], room: int) -> int:
+    """How many of the first blocks are drawn with that many characters."""
+    sizes = accumulate(min(len(block.text), LARGEST_BLOCK) for block in blocks)
+    return sum(1 for _ in takewhile(lambda used: used <= room, sizes))
 
 
 @dataclass(kw_only=True, eq=False)

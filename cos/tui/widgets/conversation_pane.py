@@ -1,40 +1,28 @@
-"""The middle pane: the conversation with its search box, and what can be done with the entry under the cursor."""
+"""The middle pane: a conversation that can be searched, and what can be done with the entry under the cursor."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 from uuid import UUID
 
 from textual import on, work
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.message import Message
 
 from cos.tui.clipboard import copy
-from cos.tui.conversation_search import ConversationSearch, Found
 from cos.tui.outside import OutsideError, Program, show
 from cos.tui.screens.save_as import SaveAs
 from cos.tui.transcript.entries import AssistantText, Entry, Thinking, UserMessage
 from cos.tui.transcript.pieces import pieces_of
 from cos.tui.transcript.view import Transcript
-from cos.tui.widgets.search_bar import SearchBar
-
-if TYPE_CHECKING:
-    from textual.app import ComposeResult
+from cos.tui.widgets.search_pane import SearchPane
 
 
-class ConversationPane(Vertical):
+class ConversationPane(SearchPane):
     """Letters act only while the conversation has the focus; the composer never loses one to it."""
 
-    DEFAULT_CSS = """
-    ConversationPane { height: 1fr; }
-    ConversationPane > Transcript { height: 1fr; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "search", "Search", key_display="/"),
-        Binding("n", "find(1)", "Next match", show=False),
-        Binding("N,shift+n", "find(-1)", "Previous match", show=False),
         Binding("c", "copy", "Copy"),
         Binding("b", "copy_piece", "Code"),
         Binding("w", "save", "Save", show=False),
@@ -43,7 +31,6 @@ class ConversationPane(Vertical):
         Binding("u", "rewind", "Rewind", show=False),
         Binding("f", "fork", "Fork", show=False),
         Binding("R,shift+r", "retry", "Retry", show=False),
-        Binding("escape", "end_search", "End search", show=False),
     ]
     """
     | Key | |
@@ -81,82 +68,12 @@ class ConversationPane(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.view = Transcript(id="conversation")
-        self.search = ConversationSearch(self.view)
-        self.bar = SearchBar(id="search")
         self._piece: tuple[str, int] = ("", -1)
         """The entry of which a piece was copied last, and the index of the piece."""
-
-    def compose(self) -> ComposeResult:
-        yield self.view
-        yield self.bar
-
-    def action_search(self) -> None:
-        """Open the search box; whatever it held before is selected, so that typing replaces it."""
-        self.bar.open()
-        if self.bar.box.value and not self.search.is_on:
-            self._look_for(self.bar.box.value)
-
-    def action_end_search(self) -> None:
-        self._end_search()
-
-    def action_find(self, step: int) -> None:
-        self._move(step)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Esc has a meaning here only while something is looked for."""
-        return self.search.is_on or self.bar.is_open if action in ("end_search", "find") else True
-
-    @on(SearchBar.Changed)
-    def _search_changed(self, event: SearchBar.Changed) -> None:
-        self._look_for(event.text)
-
-    @on(SearchBar.Moved)
-    def _search_moved(self, event: SearchBar.Moved) -> None:
-        self._move(event.step)
-
-    @on(SearchBar.Left)
-    def _search_left(self) -> None:
-        self.view.focus()
-        if self.search.is_on:
-            self._settle()
-        else:
-            self._end_search()
-
-    @on(Transcript.Replaced)
-    def _replaced(self) -> None:
-        """Another session, or this one read again: the box holds what is looked for here too."""
-        if self.bar.is_open:
-            self._look_for(self.bar.box.value)
 
     @on(Transcript.EntryActivated)
     def _activated(self, event: Transcript.EntryActivated) -> None:
         self.view.toggle(event.key)
-
-    @work(group="search", exclusive=True, exit_on_error=False)
-    async def _look_for(self, text: str) -> None:
-        found = await self.search.look_for(text)
-        self._say(found)
-        if found.is_counting:
-            self._say(await self.search.count_older())
-
-    @work(group="search-move", exclusive=True, exit_on_error=False)
-    async def _move(self, step: int) -> None:
-        self._say(await self.search.move(step))
-
-    @work(group="search-move", exclusive=True, exit_on_error=False)
-    async def _settle(self) -> None:
-        await self.search.settle()
-
-    def _say(self, found: Found) -> None:
-        self.bar.say(found.words if self.search.is_on else "")
-
-    def _end_search(self) -> None:
-        self.workers.cancel_group(self, "search")
-        self.search.end()
-        self.bar.close()
-        if not self.view.has_focus:
-            self.view.focus()
 
     @property
     def _entry(self) -> Entry | None:
