@@ -212,16 +212,16 @@ async def test_the_file_for_a_program_is_private_and_gone_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITOR", sys.executable)
-    seen: list[tuple[str, int, int]] = []
+    seen: list[tuple[str, list[int]]] = []
 
     async def look(app: object, command: list[str], env: object) -> None:
         file = Path(command[-1])
         modes = [stat.S_IMODE(path.stat().st_mode) for path in (file, file.parent)]
-        seen.append((file.read_text(), *modes))
+        seen.append((file.read_text(), modes))
         tmp_path.joinpath("where").write_text(str(file.parent))
 
     monkeypatch.setattr("cos.tui.outside.run", look)
     async with shown([]) as it:
         await show(it.app, "editor", "größe", ".md")
-    assert seen == [("größe", 0o600, 0o700)]
+    assert seen == [("größe", [0o600, 0o700])]
     assert not Path(tmp_path.joinpath("where").read_text()).exists()

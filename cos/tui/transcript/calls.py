@@ -94,7 +94,8 @@ class ToolCall(Entry):
         took = "" if self.duration_seconds is None else f"  {duration(self.duration_seconds)}"
         if width < 40:
             took = ""
-        room = width - GUTTER - len(mark) - state_cells - len(took)
+        # The scrollbar lies over the last cell.
+        room = width - 1 - GUTTER - len(mark) - state_cells - len(took)
         name = shorten(one_line(self.name), room)
         title = shorten("  " + one_line(self.title), room - cell_len(name)) if self.title else ""
         runs: list[Run] = [(state, getattr(look, role)), (name, Style(bold=True)), (title, look.base)]
