@@ -108,7 +108,7 @@ class CosApp(App[None]):
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._leave_now)
         if self._opening.reduced_motion:
-            calm(self.main)
+            self.call_after_refresh(calm, self.main)
         self.call_after_refresh(self._open)
 
     def watch_title(self, title: str) -> None:
