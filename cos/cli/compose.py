@@ -48,6 +48,7 @@ from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.listener import Listener
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
+from cos.core.postgres.session_list import SessionList
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
 from cos.core.postgres.sweep import sweep_orphans
@@ -93,6 +94,7 @@ class Core:
     embedded: EmbeddedPostgres | None
     """None when a given server is used."""
     sessions: Sessions
+    session_list: SessionList
     desk: ApprovalDesk
     feed: LiveFeed
     dispatcher: Dispatcher
@@ -179,6 +181,7 @@ async def _compose(
         database=database,
         embedded=embedded,
         sessions=sessions,
+        session_list=SessionList(database),
         desk=desk,
         feed=feed,
         dispatcher=dispatcher,

@@ -54,6 +54,11 @@ class Conversations:
     def is_running(self, session_id: UUID) -> bool:
         return session_id in self._started
 
+    @property
+    def running(self) -> int:
+        """How many turns run here."""
+        return len(self._started)
+
     def take(self, event: AgentEvent) -> None:
         """Show what happened in its conversation."""
         session_id = event.turn.session_id

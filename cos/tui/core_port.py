@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cos.core.dispatcher import Dispatcher
     from cos.core.live import LiveFeed
     from cos.core.plugins import LoadedPlugins
+    from cos.core.postgres.session_list import SessionList
     from cos.core.postgres.sessions import Sessions
     from cos.core.profiles import Profile
 
@@ -31,6 +32,9 @@ class CorePort(Protocol):
 
     @property
     def sessions(self) -> Sessions: ...
+
+    @property
+    def session_list(self) -> SessionList: ...
 
     @property
     def desk(self) -> ApprovalDesk: ...

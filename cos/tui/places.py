@@ -38,8 +38,12 @@ class Places:
             self.open = Place(profile_id)
         return self.open
 
+    def at(self, session_id: UUID, profile_id: str) -> Place:
+        """A session's place, whether it is open or not."""
+        return self._sessions.setdefault(session_id, Place(profile_id, session_id))
+
     def go_to(self, session_id: UUID, profile_id: str) -> Place:
-        self.open = self._sessions.setdefault(session_id, Place(profile_id, session_id))
+        self.open = self.at(session_id, profile_id)
         return self.open
 
     def born(self, place: Place, session_id: UUID) -> None:

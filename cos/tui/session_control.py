@@ -14,29 +14,36 @@ from cos.tui.headline import status_of, title_of
 from cos.tui.history import entries_of
 from cos.tui.panels import Panels
 from cos.tui.places import Place, Places
+from cos.tui.seeing import Seeing
 from cos.tui.sending import Sending
+from cos.tui.session_actions import SessionActions
+from cos.tui.session_monitor import SessionMonitor
 from cos.tui.tally import Tally
 from cos.tui.welcome import welcome
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from cos.core.live import Live
     from cos.core.sessions import SessionRow
+    from cos.tui.conversation import Conversation
     from cos.tui.core_port import CorePort
     from cos.tui.screens.chat import ChatScreen
-
-MOST_SESSIONS = 500
+    from cos.tui.session_editing import SessionEditing
 
 
 class SessionControl:
     """Connects the core with the main screen."""
 
-    def __init__(self, core: CorePort, screen: ChatScreen) -> None:
+    def __init__(self, core: CorePort, screen: ChatScreen, editing: SessionEditing | None = None) -> None:
+        self.screen = screen
+        self.peeked: UUID | None = None
+        """The session that is looked at without being open."""
         self._core = core
         self._screen = screen
         self._conversations = Conversations()
         self._tally = Tally(core.sessions)
         self._places = Places(core.profile.id)
-        self._rows: dict[UUID, SessionRow] = {}
         self._stopping: set[UUID] = set()
         self._trouble = ""
         self._shown_running = False
@@ -47,9 +54,14 @@ class SessionControl:
             screen,
             self._conversations,
             self._places,
-            load=self._load,
-            refresh=self._refresh_sessions,
+            load=self.load,
+            refresh=lambda: self.monitor.read(self.current),
         )
+        self.monitor = SessionMonitor(
+            core.session_list, screen, core.profiles, changed=self._rows_changed, trouble=self._say_trouble
+        )
+        self.seeing = Seeing(editing, self.monitor, screen, lambda: self.current)
+        self.actions = SessionActions(self, editing)
 
     @property
     def current(self) -> UUID | None:
@@ -72,7 +84,8 @@ class SessionControl:
         Raises:
             CosError: the database does not answer, or there is no such session.
         """
-        await self._refresh_sessions()
+        self.seeing.watch_window()
+        await self.monitor.reload()
         await self.answering.refresh()
         if session_id is not None:
             await self.open(session_id)
@@ -100,15 +113,25 @@ class SessionControl:
         if session_id == self.current:
             return
         session = await self._core.sessions.get(session_id)
-        await self._load(session_id)
+        await self.monitor.read(session_id)
+        await self.load(session_id)
         self._leave()
         self._arrive(self._places.go_to(session_id, session.profile_id))
         self._conversations.of(session_id).show_in(self._screen.conversation)
         await self._refresh_queue()
+        await self.seeing.see(session_id)
 
-    async def load_older(self) -> None:
-        """One more page of the open session's history."""
-        conversation = self._conversations.of(self.current) if self.current else None
+    def conversation(self, session_id: UUID) -> Conversation:
+        return self._conversations.of(session_id)
+
+    def place_of(self, row: SessionRow) -> Place:
+        """Where a message to this session belongs, open or not."""
+        return self._places.at(row.id, row.profile_id)
+
+    async def load_older(self, session_id: UUID | None = None) -> None:
+        """One more page of a session's history (None = of the open one)."""
+        session_id = session_id or self.current
+        conversation = self._conversations.of(session_id) if session_id else None
         if conversation is None or conversation.oldest_ordinal is None:
             self._screen.conversation.prepend([])
             return
@@ -132,42 +155,42 @@ class SessionControl:
                 self._conversations.take(event)
                 if isinstance(event, TurnCompleted):
                     self._stopping.discard(event.turn.session_id)
+                    await self.seeing.see(event.turn.session_id)
                 await self._tally.take(event)
             elif isinstance(event, SessionTouched) and self._core.dispatcher.running(event.session_id) is None:
                 # Another process works there: show what it has stored.
                 self._conversations.forget(event.session_id)
                 if event.session_id == self.current:
-                    await self._load(event.session_id)
+                    await self.load(event.session_id)
                     self._conversations.of(event.session_id).show_in(self._screen.conversation)
-            if event.type in _CHANGES_LIST:
-                await self._refresh_sessions()
+            self.monitor.take(event)
             if event.type in _CHANGES_APPROVALS:
                 await self.answering.refresh()
             if event.type in _CHANGES_STATUS and session_of(event) == self.current:
                 self._draw()
             self._trouble = ""
         except CosError as error:
-            self._trouble = str(error)
-            self._draw()
+            self._say_trouble(str(error))
 
     def tick(self) -> None:
         """Once a second: what counts time."""
-        self._screen.sessions.tick()
+        self._screen.sessions.lines.tick()
         self._screen.approvals.draw()
-        if self.current is not None:
-            self._conversations.tick(self.current)
+        for session_id in {self.current, self.peeked}:
+            if session_id is not None:
+                self._conversations.tick(session_id)
 
     def why_not_quit(self) -> str | None:
         """What would be lost by leaving now, as a sentence; None when nothing would."""
         waiting = self._screen.approvals.count
         if waiting:
             return f"{waiting} request{'s wait' if waiting > 1 else ' waits'} for you (F4). Ctrl+C twice quits anyway."
-        running = sum(self._core.dispatcher.running(session_id) is not None for session_id in self._rows)
+        running = self._conversations.running
         if running:
             return f"{running} turn{'s run' if running > 1 else ' runs'}. Ctrl+C twice stops and quits."
         return None
 
-    async def _load(self, session_id: UUID) -> None:
+    async def load(self, session_id: UUID) -> None:
         conversation = self._conversations.of(session_id)
         if not conversation.is_loaded:
             page = await self._core.sessions.transcript(session_id)
@@ -187,22 +210,25 @@ class SessionControl:
     async def _resync(self) -> None:
         """Events were missed: read again what is on screen, whatever place that is."""
         self._conversations.forget()
-        await self._refresh_sessions()
+        self._screen.sessions.lines.activities.forget()
+        await self.monitor.reload()
         await self.answering.refresh()
         if self.current is not None:
-            await self._load(self.current)
+            await self.load(self.current)
             self._conversations.of(self.current).show_in(self._screen.conversation)
         self._draw()
 
-    async def _refresh_sessions(self) -> None:
-        rows = await self._core.sessions.page(limit=MOST_SESSIONS)
-        self._rows = {row.id: row for row in rows}
-        self._screen.sessions.show(rows)
-        await self._refresh_queue()
+    async def _rows_changed(self, session_ids: Collection[UUID]) -> None:
+        if self.current in session_ids:
+            await self._refresh_queue()
+            self._draw()
+
+    def _say_trouble(self, sentence: str) -> None:
+        self._trouble = sentence
         self._draw()
 
     async def _refresh_queue(self) -> None:
-        row = self._rows.get(self.current) if self.current else None
+        row = self.monitor.row(self.current)
         if row is None or not row.queued:
             self._screen.queue.show([], "")
             return
@@ -215,9 +241,9 @@ class SessionControl:
     def _draw(self) -> None:
         place, screen = self.place, self._screen
         current = place.session_id
-        row = self._rows.get(current) if current else None
+        row = self.monitor.row(current)
         note = self._trouble or ("stopping …" if current in self._stopping else "")
-        screen.sessions.mark_current(current)
+        screen.sessions.lines.mark_open(current)
         screen.show_title(title_of(row))
         screen.status_line.status = status_of(
             self._core.profiles[place.profile_id],
@@ -233,9 +259,5 @@ class SessionControl:
             screen.refresh_bindings()
 
 
-_CHANGES_LIST = frozenset(
-    {"session.created", "session.updated", "turn.started", "turn.completed", "approval.requested",
-     "approval.resolved", "queue.changed", "session.touched"}
-)  # fmt: skip
 _CHANGES_APPROVALS = frozenset({"approval.requested", "approval.resolved", "turn.completed", "session.touched"})
 _CHANGES_STATUS = frozenset({"turn.started", "turn.completed", "context.updated"})

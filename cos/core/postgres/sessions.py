@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +14,7 @@ from cos.agent.text import storable
 from cos.core.errors import SessionError
 from cos.core.postgres.database import Database, Row
 from cos.core.postgres.statements import core_statements
-from cos.core.sessions import MessageRow, QueuedMessage, Session, SessionRow, Transcript, TurnRow, usage_of
+from cos.core.sessions import MessageRow, QueuedMessage, Session, Transcript, TurnRow, usage_of
 
 PAGE = 100
 
@@ -56,13 +55,6 @@ class Sessions:
         """The session with the newest activity, of one profile or (None) of all."""
         rows = await self._database.fetch(self._sql["latest_session"], {"profile_id": profile_id})
         return rows[0]["id"] if rows else None
-
-    async def page(self, *, limit: int = PAGE, before: tuple[datetime, UUID] | None = None) -> list[SessionRow]:
-        """Sessions by newest activity; `before` is (last_activity_at, id) of the last row of the page above."""
-        at, session_id = before or (None, None)
-        parameters = {"limit": limit, "before": at, "before_id": session_id}
-        rows = await self._database.fetch(self._sql["list_sessions"], parameters)
-        return [_session_row(row) for row in rows]
 
     async def set_title(self, session_id: UUID, title: str) -> None:
         await self._database.fetch(self._sql["set_title"], {"id": session_id, "title": storable(title)})
@@ -158,11 +150,6 @@ def call_record(row: Row) -> ToolCallRecord:
         duration_ms=row["duration_ms"],
         approval=ApprovalAnswer(**row["approval"]) if row["approval"] else None,
     )
-
-
-def _session_row(row: Row) -> SessionRow:
-    status = TurnStatus(row["turn_status"]) if row["turn_status"] else None
-    return SessionRow(**row | {"tags": tuple(row["tags"]), "turn_status": status})
 
 
 def _turn_row(row: Row) -> TurnRow:

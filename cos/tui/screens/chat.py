@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
+from textual.binding import Binding, BindingType
 
 from cos.tui.screens.main import MainScreen
+from cos.tui.screens.peek import Peek
 from cos.tui.screens.request_panel import RequestPanel
 from cos.tui.transcript.paged import PagedView
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.composer import Composer
+from cos.tui.widgets.session_lines import SessionLines
 from cos.tui.widgets.sessions_pane import SessionsPane
 
 if TYPE_CHECKING:
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
 
 class ChatScreen(MainScreen):
     """Takes typing before the core is there and sends it once it is."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+up", "neighbour(-1)", "Session above", show=False, priority=True),
+        Binding("ctrl+down", "neighbour(1)", "Session below", show=False, priority=True),
+    ]
 
     def __init__(self, timing: Timing) -> None:
         super().__init__(timing)
@@ -43,6 +51,9 @@ class ChatScreen(MainScreen):
         before, self._requests = self._requests, {card.id for card in cards}
         self.approvals.show(cards)
         self.show_title(self._title)
+        for screen in self.app.screen_stack:
+            if isinstance(screen, Peek):
+                screen.show_requests()
         panel = self.app.screen
         if isinstance(panel, RequestPanel) and panel.card.id not in self._requests:
             panel.request_ended()
@@ -63,12 +74,26 @@ class ChatScreen(MainScreen):
     async def _send(self, control: SessionControl, text: str, place: Place) -> None:
         await control.sending.send(text, place)
 
-    @on(SessionsPane.Chosen)
-    @work(group="open", exclusive=True, exit_on_error=False)
-    async def _chosen(self, event: SessionsPane.Chosen) -> None:
+    @on(SessionLines.Wanted)
+    @work(group="sessions", exclusive=True, exit_on_error=False)
+    async def _wanted_of_session(self, event: SessionLines.Wanted) -> None:
         if self.control is not None:
-            self.close_panes()
-            await self.control.open(event.session_id)
+            await self.control.actions.do(event.action, event.session_id)
+
+    @work(group="sessions", exclusive=True, exit_on_error=False)
+    async def action_neighbour(self, step: int) -> None:
+        if self.control is not None:
+            await self.control.actions.go(step)
+
+    @on(SessionLines.NearEnd)
+    def _near_end(self) -> None:
+        if self.control is not None:
+            self.control.monitor.more()
+
+    @on(SessionsPane.FilterChanged)
+    def _filter_changed(self, event: SessionsPane.FilterChanged) -> None:
+        if self.control is not None:
+            self.control.monitor.filter(event.text)
 
     @on(PagedView.NeedOlder)
     @work(group="older", exclusive=True, exit_on_error=False)
@@ -87,7 +112,7 @@ class ChatScreen(MainScreen):
     @work(group="panel", exclusive=True, exit_on_error=False)
     async def _panel_wanted(self, event: ApprovalsPane.PanelWanted) -> None:
         if self.control is not None:
-            await self.control.panels.open(event.panel, event.card)
+            await self.control.panels.open(event.panel, event.card, self.approvals)
 
     @on(MainScreen.StopWanted)
     def _stop_wanted(self) -> None:

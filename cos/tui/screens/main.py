@@ -152,7 +152,7 @@ class MainScreen(SizedScreen):
     def action_pane(self, name: str) -> None:
         """Go to a side pane; from there, back to the composer."""
         pane = self.query_one(f"#{name}")
-        if pane.has_focus or self.has_class("-too-small"):
+        if pane.has_focus_within or self.has_class("-too-small"):
             self.close_panes()
             return
         self.close_panes()

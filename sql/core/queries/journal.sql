@@ -87,12 +87,17 @@ WHERE session_id = %(session_id)s AND call_id = %(call_id)s AND finished_at IS N
 
 -- name: close_turn
 -- An interrupted turn ended with its last sign of life, not when somebody noticed.
-UPDATE turns SET status = %(status)s,
-                 completed_at = CASE WHEN %(status)s = 'interrupted' THEN last_activity_at ELSE clock_timestamp() END,
-                 stop_reason = %(stop_reason)s, error = %(error)s, usage = %(usage)s,
-                 open_reply_id = NULL, open_reply = NULL
-WHERE id = %(turn_id)s AND completed_at IS NULL
-RETURNING id;
+WITH closed AS (
+    UPDATE turns SET status = %(status)s,
+                     completed_at = CASE WHEN %(status)s = 'interrupted' THEN last_activity_at
+                                         ELSE clock_timestamp() END,
+                     stop_reason = %(stop_reason)s, error = %(error)s, usage = %(usage)s,
+                     open_reply_id = NULL, open_reply = NULL
+    WHERE id = %(turn_id)s AND completed_at IS NULL
+    RETURNING session_id, completed_at
+)
+UPDATE sessions s SET last_activity_at = GREATEST(s.last_activity_at, closed.completed_at)
+FROM closed WHERE s.id = closed.session_id;
 
 -- name: turn_end
 SELECT completed_at FROM turns WHERE id = %(turn_id)s;
