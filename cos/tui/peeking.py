@@ -37,7 +37,6 @@ class PeekedSession:
         return self._control.answering.cards_of(self._row.id)
 
     def show_in(self, view: Transcript) -> None:
-        self._control.peeked = self._row.id
         self._control.conversation(self._row.id).show_in(view)
 
     def hide(self) -> None:
@@ -69,6 +68,8 @@ async def peek(control: SessionControl, row: SessionRow) -> bool:
         DatabaseError: its history cannot be read.
     """
     await control.load(row.id)
+    control.peeked = row.id
+    await control.seeing.see(row.id)
     screen = Peek(PeekedSession(control, row), arm_seconds=control.screen.approvals.arming.seconds)
     wants_it_open: bool = await control.screen.app.push_screen_wait(screen)
     return wants_it_open

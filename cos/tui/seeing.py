@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cos.agent.errors import CosError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from uuid import UUID
 
     from cos.tui.screens.chat import ChatScreen
@@ -23,12 +23,12 @@ class Seeing:
         editing: SessionEditing | None,
         monitor: SessionMonitor,
         screen: ChatScreen,
-        current: Callable[[], UUID | None],
+        on_screen: Callable[[], Collection[UUID | None]],
     ) -> None:
         self.editing = editing
         self._monitor = monitor
         self._screen = screen
-        self._current = current
+        self._on_screen = on_screen
 
     def watch_window(self) -> None:
         """See what is on screen when the window gets the focus. Once, when the screen is there."""
@@ -36,7 +36,7 @@ class Seeing:
 
     async def see(self, session_id: UUID) -> None:
         """Its turn has ended, or it was opened: it is seen when it is on screen in a window with the focus."""
-        if self.editing is None or session_id != self._current() or not self._screen.app.app_focus:
+        if self.editing is None or session_id not in self._on_screen() or not self._screen.app.app_focus:
             return
         try:
             await self.editing.seen(session_id)
@@ -45,6 +45,7 @@ class Seeing:
         self._monitor.touch(session_id)
 
     def _focus_changed(self, focused: bool) -> None:
-        row = self._monitor.row(self._current())
-        if focused and row is not None and row.is_unseen:
-            self._screen.app.run_worker(self.see(row.id), group="feed", exit_on_error=False)
+        for session_id in self._on_screen():
+            row = self._monitor.row(session_id)
+            if focused and row is not None and row.is_unseen:
+                self._screen.app.run_worker(self.see(row.id), group="feed", exit_on_error=False)

@@ -60,7 +60,7 @@ class SessionControl:
         self.monitor = SessionMonitor(
             core.session_list, screen, core.profiles, changed=self._rows_changed, trouble=self._say_trouble
         )
-        self.seeing = Seeing(editing, self.monitor, screen, lambda: self.current)
+        self.seeing = Seeing(editing, self.monitor, screen, lambda: {self.current, self.peeked})
         self.actions = SessionActions(self, editing)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, LiteralString
 from uuid import UUID
 
 from cos.agent.records import TurnStatus
@@ -65,9 +65,10 @@ class SessionList:
         """
 
         async def work(connection: Connection) -> list[SessionRow]:
-            found = await self._fetch(connection, "list_pressing", {"most_news": MOST_NEWS})
+            found = await _fetched(connection, self._sql["list_pressing"], {"most_news": MOST_NEWS})
             ids = [row["id"] for row in found]
-            return await self._rows(connection, await self._matching(connection, query, ids))
+            rows = await self._rows(connection, await self._matching(connection, query, ids))
+            return [row for row in rows if row.is_pressing]
 
         return await self._database.transaction(work)
 
@@ -83,7 +84,7 @@ class SessionList:
         async def work(connection: Connection) -> SessionPage:
             at, session_id = before or (None, None)
             start = {"before": at, "before_id": session_id}
-            edges = await self._fetch(connection, "list_edge", {**start, "skip": scanned - 1})
+            edges = await _fetched(connection, self._sql["list_edge"], {**start, "skip": scanned - 1})
             edge = (edges[0]["last_activity_at"], edges[0]["id"]) if edges else None
             found = await self._found(connection, query, limit, before=before, edge=edge)
             last = (found[-1]["last_activity_at"], found[-1]["id"]) if len(found) == limit else edge
@@ -98,7 +99,7 @@ class SessionList:
         wanted = set(ids)
 
         async def work(connection: Connection) -> Refreshed:
-            found = await self._fetch(connection, "list_family", {"ids": list(wanted)})
+            found = await _fetched(connection, self._sql["list_family"], {"ids": list(wanted)})
             family = [row["id"] for row in found]
             shown = await self._matching(connection, query, family)
             rows = await self._rows(connection, family)
@@ -110,7 +111,7 @@ class SessionList:
         """The sessions directly below one, oldest first."""
 
         async def work(connection: Connection) -> list[SessionRow]:
-            found = await self._fetch(connection, "list_children", {"id": session_id, "limit": MOST_CHILDREN})
+            found = await _fetched(connection, self._sql["list_children"], {"id": session_id, "limit": MOST_CHILDREN})
             return await self._rows(connection, [row["id"] for row in found])
 
         return await self._database.transaction(work)
@@ -132,9 +133,10 @@ class SessionList:
         at, session_id = before or (None, None)
         edge_at, edge_id = edge or (None, None)
         is_archived = query.state == "archived"
-        return await self._fetch(
+        await connection.execute(self._sql["custom_plans"])
+        return await _fetched(
             connection,
-            "list_found",
+            self._sql["list_found"],
             {
                 "before": at,
                 "before_id": session_id,
@@ -155,15 +157,14 @@ class SessionList:
 
     async def _rows(self, connection: Connection, ids: Sequence[UUID]) -> list[SessionRow]:
         """The rows of these sessions, in the order of `ids`."""
-        found = await self._fetch(connection, "list_rows", {"ids": list(ids)})
+        found = await _fetched(connection, self._sql["list_rows"], {"ids": list(ids)})
         rows = {row["id"]: _session_row(row) for row in found}
         return [rows[session_id] for session_id in ids if session_id in rows]
 
-    async def _fetch(self, connection: Connection, name: str, parameters: Row) -> list[Row]:
-        if name == "list_found":
-            await connection.execute(self._sql["custom_plans"])
-        cursor = await connection.execute(self._sql[name], parameters)
-        return await cursor.fetchall()
+
+async def _fetched(connection: Connection, statement: LiteralString, parameters: Row) -> list[Row]:
+    cursor = await connection.execute(statement, parameters)
+    return await cursor.fetchall()
 
 
 def _literally(word: str) -> str:

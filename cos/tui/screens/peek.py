@@ -92,7 +92,7 @@ class Peek(ModalScreen[bool]):
 
     def on_mount(self) -> None:
         self._peeked.show_in(self.query_one(Transcript))
-        self.show_requests()
+        self._draw_requests()
         self.set_interval(1.0, self.approvals.draw)
 
     def on_unmount(self) -> None:
@@ -101,8 +101,11 @@ class Peek(ModalScreen[bool]):
     def show_requests(self) -> None:
         """Something was asked or answered somewhere."""
         if self.is_mounted:
-            self.query_one(".title", Static).update(self._peeked.heading)
-            self.approvals.show(self._peeked.cards())
+            self._draw_requests()
+
+    def _draw_requests(self) -> None:
+        self.query_one(".title", Static).update(self._peeked.heading)
+        self.approvals.show(self._peeked.cards())
 
     def on_key(self) -> None:
         """Any key anywhere means that the keyboard is not quiet."""
