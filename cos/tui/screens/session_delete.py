@@ -69,7 +69,7 @@ class SessionDelete(ModalScreen[bool]):
 
 def doomed_text(doomed: Doomed) -> Text:
     """Everything that goes, counted, the first titles by name."""
-    text = Text("This goes, for ever:\n\n", style="bold")
+    text = Text().append("This goes, for ever:\n\n", style="bold")
     for title in doomed.titles[:MOST_TITLES]:
         text.append(f"  {wording.one_line(title) or 'untitled'}\n")
     hidden = len(doomed.titles) - MOST_TITLES

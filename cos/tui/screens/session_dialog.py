@@ -32,6 +32,7 @@ class SessionDialog(ModalScreen[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Cancel", priority=True),
     ]
+    NAME: ClassVar[str]
     LONGEST: ClassVar[int] = 500
 
     def __init__(self, heading: str, hint: str, value: str) -> None:
@@ -43,7 +44,7 @@ class SessionDialog(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
-            box.border_title = type(self).__name__
+            box.border_title = self.NAME
             yield Static(self._heading, markup=False)
             yield Input(self._value, select_on_focus=False, max_length=self.LONGEST)
             yield Static(self._hint, markup=False)

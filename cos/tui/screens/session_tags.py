@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 class SessionTags(SessionDialog):
     """All tags of the session on one line."""
 
+    NAME = "Tags"
+
     def __init__(self, title: str, tags: Sequence[str], set_tags: Callable[[Sequence[Tag]], Awaitable[object]]) -> None:
         hint = "Enter keeps them. Tags are key:value with spaces between; they hold from the next turn on."
         super().__init__(f"Tags of {title}:", hint, " ".join(tags))

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class SessionTitle(SessionDialog):
     """One line that becomes the title."""
 
+    NAME = "Rename"
+
     def __init__(self, title: str, rename: Callable[[str], Awaitable[object]]) -> None:
         super().__init__("A new title:", "Enter keeps it. A title is one line; it is cut after 60 characters.", title)
         self._rename = rename

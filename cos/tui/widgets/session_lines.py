@@ -106,6 +106,11 @@ class SessionLines(ScrollView, can_focus=True):
         before, self._cursor = self._cursor, session_id
         self.draw_again([one for one in (before, session_id) if one is not None], even_if_equal=True)
 
+    @property
+    def _width(self) -> int:
+        """Without the scrollbar."""
+        return self.scrollable_content_region.width
+
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Change the rows inside. The cursor stays on its session and, while it has the focus, on its line.
@@ -125,7 +130,7 @@ class SessionLines(ScrollView, can_focus=True):
         if self.rows.shown is before:
             return  # No row came, went or moved.
         self._keep_cursor(place)
-        self.virtual_size = Size(self.size.width, len(self.rows.shown) * LINES)
+        self.virtual_size = Size(self._width, len(self.rows.shown) * LINES)
         now_at = self.rows.place_of(held)
         if now_at is not None and 0 <= offset < max(1, height):
             self.scroll_to(y=now_at * LINES - offset, animate=False, immediate=True)
@@ -153,7 +158,7 @@ class SessionLines(ScrollView, can_focus=True):
             drawn = self._drawn.get(session_id)
             if even_if_equal or drawn is None or drawn[0] != self._text(self.rows.shown[place], now):
                 self._drawn.pop(session_id, None)
-                self.refresh(Region(0, place * LINES - top, self.size.width, LINES))
+                self.refresh(Region(0, place * LINES - top, self._width, LINES))
 
     def tick(self) -> None:
         """Bring times up to date."""
@@ -161,7 +166,7 @@ class SessionLines(ScrollView, can_focus=True):
         self.draw_again([one.row.id for one in self.rows.shown[first : first + self.size.height // LINES + 2]])
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
+        width = self._width
         if self._look is None:
             self._look = look_of(self)
         place, part = divmod(self.scroll_offset.y + y, LINES)
@@ -191,7 +196,8 @@ class SessionLines(ScrollView, can_focus=True):
     def _background(self, session_id: UUID) -> Style | None:
         if session_id != self._cursor:
             return None
-        return self.get_component_rich_style(f"sessions--cursor{'-focused' if self.has_focus else ''}", partial=True)
+        styles = self.get_component_styles(f"sessions--cursor{'-focused' if self.has_focus else ''}")
+        return Style(bgcolor=styles.rich_style.bgcolor) + styles.text_style
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -210,7 +216,7 @@ class SessionLines(ScrollView, can_focus=True):
         self.refresh()
 
     def on_resize(self) -> None:
-        self.virtual_size = Size(self.size.width, len(self.rows.shown) * LINES)
+        self.virtual_size = Size(self._width, len(self.rows.shown) * LINES)
 
     def on_click(self, event: events.Click) -> None:
         place = (self.scroll_offset.y + event.y) // LINES
