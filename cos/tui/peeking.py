@@ -30,7 +30,7 @@ class PeekedSession:
     @property
     def heading(self) -> str:
         row = self._control.monitor.row(self._row.id) or self._row
-        state = state_of(row, None, wording.now())
+        state = state_of(row, self._control.screen.sessions.lines.activities.of(row.id), wording.now())
         return f"{state.glyph} {state.words} · {title_of(row)}"
 
     def cards(self) -> Sequence[Card]:

@@ -51,6 +51,7 @@ class SessionActions:
         self._heading = wanted
         try:
             await self._control.open(wanted)
+            self._control.screen.sessions.lines.show(wanted)
         except CosError as error:
             self._say(str(error))
         finally:

@@ -32,7 +32,7 @@ def numbered(number: int) -> UUID:
     return UUID(int=number)
 
 
-def row(number: int, title: str, status: TurnStatus | None, *, minutes: int = 0, **changes: Any) -> SessionRow:
+def row(number: int, title: str | None, status: TurnStatus | None, *, minutes: int = 0, **changes: Any) -> SessionRow:
     """A session with its newest activity so long ago; `changes` are fields of the row."""
     ended = None if status in (None, TurnStatus.RUNNING) else NOW - timedelta(minutes=minutes)
     fields: dict[str, Any] = {

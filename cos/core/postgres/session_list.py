@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 PAGE: Final = 100
 MOST_NEWS: Final = 200
 MOST_CHILDREN: Final = 500
-SCANNED: Final = 10_000
+SCANNED: Final = 5_000
 """Sessions that one call looks at for a filter, so that no filter makes it slow."""
-SCANNED_FOR_STATE: Final = 3_000
+SCANNED_FOR_STATE: Final = 2_000
 """The same when each needs its newest turn."""
+SCANNED_UNFILTERED: Final = 1_000
+"""The same when all are wanted but children."""
 ALL_PRESS: Final = frozenset({"waiting", "running", "queued"})
 """States of which every session is a pressing one."""
 
@@ -80,6 +82,8 @@ class SessionList:
         if query.state in ALL_PRESS:
             return SessionPage([], None)
         scanned = SCANNED if query.state in (None, "archived") else SCANNED_FOR_STATE
+        if query.is_empty:
+            scanned = SCANNED_UNFILTERED
 
         async def work(connection: Connection) -> SessionPage:
             at, session_id = before or (None, None)

@@ -93,7 +93,7 @@ class Peek(ModalScreen[bool]):
     def on_mount(self) -> None:
         self._peeked.show_in(self.query_one(Transcript))
         self._draw_requests()
-        self.set_interval(1.0, self.approvals.draw)
+        self.set_interval(1.0, self._tick)
 
     def on_unmount(self) -> None:
         self._peeked.hide()
@@ -103,9 +103,14 @@ class Peek(ModalScreen[bool]):
         if self.is_mounted:
             self._draw_requests()
 
-    def _draw_requests(self) -> None:
+    def _tick(self) -> None:
+        """Bring times up to date."""
         self.query_one(".title", Static).update(self._peeked.heading)
+        self.approvals.draw()
+
+    def _draw_requests(self) -> None:
         self.approvals.show(self._peeked.cards())
+        self._tick()
 
     def on_key(self) -> None:
         """Any key anywhere means that the keyboard is not quiet."""

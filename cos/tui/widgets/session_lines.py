@@ -238,6 +238,12 @@ class SessionLines(ScrollView, can_focus=True):
             self.scroll_to(y=(place + 1) * LINES - height, animate=False, immediate=True)
         self._ask_for_more()
 
+    def show(self, session_id: UUID) -> None:
+        """Put the cursor on this session, if it is in the list."""
+        place = self.rows.place_of(session_id)
+        if place is not None:
+            self.go_to(place)
+
     def _ask_for_more(self) -> None:
         if self.rows.next is not None and self.wants_more(NEAR_END):
             self.post_message(self.NearEnd())
