@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from cos.core.sessions import SessionRow
+    from cos.tui.conversations import Conversations
+    from cos.tui.places import Places
     from cos.tui.session_control import SessionControl
     from cos.tui.transcript.view import Transcript
     from cos.tui.widgets.approval_card import Card
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
 class PeekedSession:
     """Implements `Peeked`. The conversation is the one that opening the session would show."""
 
-    def __init__(self, control: SessionControl, row: SessionRow) -> None:
-        self._control = control
+    def __init__(self, peeking: Peeking, row: SessionRow) -> None:
+        self._peeking = peeking
+        self._control = peeking.control
         self._row = row
 
     @property
@@ -37,11 +40,11 @@ class PeekedSession:
         return self._control.answering.cards_of(self._row.id)
 
     def show_in(self, view: Transcript) -> None:
-        self._control.conversation(self._row.id).show_in(view)
+        self._peeking.conversations.of(self._row.id).show_in(view)
 
     def hide(self) -> None:
-        self._control.peeked = None
-        conversation = self._control.conversation(self._row.id)
+        self._peeking.session_id = None
+        conversation = self._peeking.conversations.of(self._row.id)
         if self._row.id == self._control.current:
             conversation.show_in(self._control.screen.conversation)
         else:
@@ -58,18 +61,29 @@ class PeekedSession:
         await self._control.panels.open(panel, card, pane)
 
     async def reply(self, text: str) -> None:
-        await self._control.sending.send(text, self._control.place_of(self._row))
+        await self._control.sending.send(text, self._peeking.places.at(self._row.id, self._row.profile_id))
 
 
-async def peek(control: SessionControl, row: SessionRow) -> bool:
-    """Look at a session until the user goes on; whether it is to be opened.
+class Peeking:
+    """One session at a time."""
 
-    Raises:
-        DatabaseError: its history cannot be read.
-    """
-    await control.load(row.id)
-    control.peeked = row.id
-    await control.seeing.see(row.id)
-    screen = Peek(PeekedSession(control, row), arm_seconds=control.screen.approvals.arming.seconds)
-    wants_it_open: bool = await control.screen.app.push_screen_wait(screen)
-    return wants_it_open
+    def __init__(self, control: SessionControl, conversations: Conversations, places: Places) -> None:
+        self.control = control
+        self.conversations = conversations
+        self.places = places
+        self.session_id: UUID | None = None
+        """The session that is looked at."""
+
+    async def peek(self, row: SessionRow) -> bool:
+        """Look at a session until the user goes on; whether it is to be opened.
+
+        Raises:
+            DatabaseError: its history cannot be read.
+        """
+        control = self.control
+        await control.load(row.id)
+        self.session_id = row.id
+        await control.seeing.see(row.id)
+        screen = Peek(PeekedSession(self, row), arm_seconds=control.screen.approvals.arming.seconds)
+        wants_it_open: bool = await control.screen.app.push_screen_wait(screen)
+        return wants_it_open

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from cos.agent.errors import CosError
 from cos.tui import wording
-from cos.tui.peeking import peek
 from cos.tui.screens.session_delete import SessionDelete
 from cos.tui.screens.session_tags import SessionTags
 from cos.tui.screens.session_title import SessionTitle
@@ -64,7 +63,7 @@ class SessionActions:
                 self._control.screen.close_panes()
                 await self._control.open(row.id)
             case "peek":
-                if await peek(self._control, row):
+                if await self._control.peeking.peek(row):
                     self._control.screen.close_panes()
                     await self._control.open(row.id)
             case "expand":

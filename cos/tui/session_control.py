@@ -13,6 +13,7 @@ from cos.tui.conversations import Conversations
 from cos.tui.headline import status_of, title_of
 from cos.tui.history import entries_of
 from cos.tui.panels import Panels
+from cos.tui.peeking import Peeking
 from cos.tui.places import Place, Places
 from cos.tui.seeing import Seeing
 from cos.tui.sending import Sending
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from cos.core.live import Live
-    from cos.core.sessions import SessionRow
-    from cos.tui.conversation import Conversation
     from cos.tui.core_port import CorePort
     from cos.tui.screens.chat import ChatScreen
     from cos.tui.session_editing import SessionEditing
@@ -37,8 +36,6 @@ class SessionControl:
 
     def __init__(self, core: CorePort, screen: ChatScreen, editing: SessionEditing | None = None) -> None:
         self.screen = screen
-        self.peeked: UUID | None = None
-        """The session that is looked at without being open."""
         self._core = core
         self._screen = screen
         self._conversations = Conversations()
@@ -58,9 +55,10 @@ class SessionControl:
             refresh=lambda: self.monitor.read(self.current),
         )
         self.monitor = SessionMonitor(
-            core.session_list, screen, core.profiles, changed=self._rows_changed, trouble=self._say_trouble
+            core.session_list, screen, core.profiles, changed=self._refresh_queue, trouble=self._say_trouble
         )
-        self.seeing = Seeing(editing, self.monitor, screen, lambda: {self.current, self.peeked})
+        self.seeing = Seeing(editing, self.monitor, screen, lambda: {self.current, self.peeking.session_id})
+        self.peeking = Peeking(self, self._conversations, self._places)
         self.actions = SessionActions(self, editing)
 
     @property
@@ -118,15 +116,8 @@ class SessionControl:
         self._leave()
         self._arrive(self._places.go_to(session_id, session.profile_id))
         self._conversations.of(session_id).show_in(self._screen.conversation)
-        await self._refresh_queue()
+        await self._refresh_queue({session_id})
         await self.seeing.see(session_id)
-
-    def conversation(self, session_id: UUID) -> Conversation:
-        return self._conversations.of(session_id)
-
-    def place_of(self, row: SessionRow) -> Place:
-        """Where a message to this session belongs, open or not."""
-        return self._places.at(row.id, row.profile_id)
 
     async def load_older(self, session_id: UUID | None = None) -> None:
         """One more page of a session's history (None = of the open one)."""
@@ -176,7 +167,7 @@ class SessionControl:
         """Once a second: what counts time."""
         self._screen.sessions.lines.tick()
         self._screen.approvals.draw()
-        for session_id in {self.current, self.peeked}:
+        for session_id in {self.current, self.peeking.session_id}:
             if session_id is not None:
                 self._conversations.tick(session_id)
 
@@ -218,25 +209,21 @@ class SessionControl:
             self._conversations.of(self.current).show_in(self._screen.conversation)
         self._draw()
 
-    async def _rows_changed(self, session_ids: Collection[UUID]) -> None:
-        if self.current in session_ids:
-            await self._refresh_queue()
-            self._draw()
-
     def _say_trouble(self, sentence: str) -> None:
         self._trouble = sentence
         self._draw()
 
-    async def _refresh_queue(self) -> None:
-        row = self.monitor.row(self.current)
-        if row is None or not row.queued:
-            self._screen.queue.show([], "")
+    async def _refresh_queue(self, session_ids: Collection[UUID]) -> None:
+        """The rows of these sessions changed: draw what depends on the open one's."""
+        if self.current not in session_ids:
             return
-        waiting = await self._core.sessions.queue(row.id)
-        is_next = row.turn_status == "running" and not row.queue_paused
-        why = "for the running turn to end" if is_next else "paused until your next message"
-        if row.id == self.current:
+        row = self.monitor.row(self.current)
+        waiting = await self._core.sessions.queue(row.id) if row is not None and row.queued else []
+        if row is not None and row.id == self.current:
+            is_next = row.is_running and not row.queue_paused
+            why = "for the running turn to end" if is_next else "paused until your next message"
             self._screen.queue.show([message.text for message in waiting], why)
+        self._draw()
 
     def _draw(self) -> None:
         place, screen = self.place, self._screen

@@ -206,16 +206,13 @@ class SessionMonitor:
                 lines.rows.drop(session_id)
             for row in found.rows:
                 is_shown = row.id in found.shown or (row.parent_session_id is not None and lines.rows.is_nested)
-                if row.id in self._kept or (is_shown and self._is_here(row)):
+                # What is under the cursor does not vanish onto a page that is still to be read.
+                is_here = lines.rows.belongs(row) or row.id == lines.cursor
+                if row.id in self._kept or (is_shown and is_here):
                     lines.rows.put(row)
                 else:
                     lines.rows.drop(row.id)
         lines.draw_again([row.id for row in found.rows])
-
-    def _is_here(self, row: SessionRow) -> bool:
-        """Whether the row has its place among what was read; the one under the cursor does not vanish."""
-        lines = self._screen.sessions.lines
-        return lines.rows.belongs(row) or row.id == lines.cursor
 
     async def _read_more(self, generation: int) -> None:
         lines = self._screen.sessions.lines

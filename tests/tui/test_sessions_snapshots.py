@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.widgets import Input
 
 from cos.agent.records import TurnStatus
 from cos.tui.screens.main import MainScreen
@@ -161,7 +162,10 @@ DIALOGS: dict[str, Callable[[], Screen[Any]]] = {
 def test_dialogs(snap_compare: Snap, size: tuple[int, int], dialog: str) -> None:
     async def go(pilot: Pilot[None]) -> None:
         await show_states(pilot)
-        await pilot.app.push_screen(DIALOGS[dialog]())
+        screen = DIALOGS[dialog]()
+        await pilot.app.push_screen(screen)
+        for line in screen.query(Input):
+            line.cursor_blink = False
         await pilot.pause()
         await pilot.pause()
 
