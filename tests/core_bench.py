@@ -27,13 +27,17 @@ from cos.core.postgres.database import Database, Row
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.last_turns import LastTurns
+from cos.core.postgres.session_list import SessionList
 from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile
 from cos.core.queue import AnnouncedSteers, QueueEditor
 from cos.core.rule_keeper import RuleKeeper
+from cos.core.session_contexts import SessionContexts
 from cos.core.session_edits import SessionEdits
+from cos.core.session_query import SessionQuery
+from cos.core.sessions import SessionRow
 from cos.core.settings import ProfileSettings
 from tests.agent_bench import AT_ONCE, assert_answered
 
@@ -96,6 +100,11 @@ class CoreBench:
     async def texts(self, session: UUID) -> list[str]:
         return [message.model_dump().get("text", "") for message in await self.history(session)]
 
+    async def listed(self) -> list[SessionRow]:
+        """Every session that is not archived, children included."""
+        ids = [row["id"] for row in await self.rows("SELECT id FROM sessions WHERE archived_at IS NULL")]
+        return (await SessionList(self.database).refreshed(SessionQuery(), ids)).rows
+
     async def history(self, session: UUID) -> list[Message]:
         history = await self.journal.load_history(session)
         assert_answered(history)
@@ -140,7 +149,8 @@ async def core_bench(
         {name: entry.profile for name, entry in agents.items()}, hooks, journal, sessions, blobs, events.append
     )
     dispatcher = Dispatcher(
-        agents=agents, gateway=gateway, journal=journal, sessions=sessions, plugins=plugins, publish=events.append,
+        agents=agents, gateway=gateway, journal=journal, sessions=sessions,
+        contexts=SessionContexts(sessions, plugins), publish=events.append,
         retries=Retries(last_prompt=LastTurns(database).prompt, undo=lambda session_id: edits.undo(session_id)),
     )  # fmt: skip
     edits = SessionEdits(database, dispatcher, events.append)

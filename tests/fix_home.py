@@ -13,7 +13,9 @@ from psycopg.conninfo import conninfo_to_dict
 from cos.agent.providers.mock import MockProvider
 from cos.agent.providers.scripted import ScriptedProvider
 from cos.agent.retry import RetryPolicy
-from cos.cli.compose import Core, StartRequest, open_core
+from cos.cli.compose import open_core
+from cos.cli.opening import StartRequest
+from cos.cli.running_core import Core
 from cos.core.effective import Flags
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from uuid import UUID
 from cos.agent.errors import CosError
 from cos.agent.records import ApprovalAnswer
 from cos.agent.text import exact, visible
-from cos.cli.compose import StartRequest, close_database, open_database
+from cos.cli.opening import StartRequest, close_database, open_database
 from cos.core.config import load_config
 from cos.core.effective import Flags
 from cos.core.paths import Paths

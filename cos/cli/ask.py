@@ -16,8 +16,10 @@ from cos.agent.records import TurnStatus
 from cos.agent.tags import merge_tags
 from cos.cli.ask_output import AskOutput, JsonOutput, TextOutput
 from cos.cli.ask_waiting import print_end, turn_of_waiting
-from cos.cli.compose import Core, StartRequest, open_core
+from cos.cli.compose import open_core
 from cos.cli.logs import log_to
+from cos.cli.opening import StartRequest
+from cos.cli.running_core import Core
 from cos.cli.standing_refusal import StandingRefusal
 from cos.cli.terminal_answers import TerminalAnswers
 from cos.core.choose_session import chosen_session

@@ -13,7 +13,7 @@ from cos.agent.messages import reply_text
 
 if TYPE_CHECKING:
     from cos.cli.ask_output import AskOutput
-    from cos.cli.compose import Core
+    from cos.cli.running_core import Core
     from cos.core.inbound import Accepted
     from cos.core.postgres.sessions import Sessions
 

@@ -63,7 +63,7 @@ def _opener(options: argparse.Namespace) -> Callable[[Callable[[str], None]], Aw
         paths = parts["paths"].Paths.from_environment(os.environ)
         parts["logs"].log_to(paths.log_file)
         flags = parts["effective"].Flags(profile=options.profile)
-        request = parts["compose"].StartRequest(env=os.environ, flags=flags, surface="tui", say=say)
+        request = parts["opening"].StartRequest(env=os.environ, flags=flags, surface="tui", say=say)
         core: CorePort = await parts["compose"].open_core(request)
         gc.collect()
         gc.freeze()
@@ -76,6 +76,7 @@ def _imported() -> dict[str, Any]:
     """What the core is built from; imported on a thread, while the app is already on screen."""
     names = {
         "compose": "cos.cli.compose",
+        "opening": "cos.cli.opening",
         "effective": "cos.core.effective",
         "logs": "cos.cli.logs",
         "paths": "cos.core.paths",

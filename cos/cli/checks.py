@@ -16,8 +16,8 @@ from typing import Literal
 from cos import __version__
 from cos.agent.errors import CosError
 from cos.agent.hooks import HookBus
-from cos.cli.compose import StartRequest, close_database, embedded_postgres, open_database
 from cos.cli.logs import log_to
+from cos.cli.opening import StartRequest, close_database, embedded_postgres, open_database
 from cos.cli.providers import build_provider
 from cos.core.config import Config, load_config
 from cos.core.effective import Flags, effective_base_url, effective_database_url, effective_profile

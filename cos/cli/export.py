@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from cos.agent.text import visible
-from cos.cli.compose import StartRequest, close_database, open_database
+from cos.cli.opening import StartRequest, close_database, open_database
 from cos.core.config import load_config
 from cos.core.effective import Flags
 from cos.core.export import export_session

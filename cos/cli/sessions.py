@@ -17,7 +17,7 @@ from uuid import UUID
 
 from cos.agent.errors import CosError
 from cos.agent.text import visible
-from cos.cli.compose import StartRequest, close_database, open_database
+from cos.cli.opening import StartRequest, close_database, open_database
 from cos.cli.session_text import session_object, session_text
 from cos.cli.table import table
 from cos.core.config import load_config

@@ -16,6 +16,7 @@ from cos.core.errors import CommandError
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from cos.agent.identity import Source
     from cos.core.inbound import Inbound
     from cos.core.sessions import Session
 
@@ -30,15 +31,15 @@ class CommandCall:
     argument: str
     """What stands behind the name, stripped."""
     profile_id: str
-    source: str
+    source: Source
     session: Session | None
     """None when no session is open yet; never None for a command that needs one."""
 
     @property
-    def session_id(self) -> UUID:
-        """Only for commands that need a session."""
+    def open_session(self) -> Session:
+        """The session, in a command that needs one."""
         assert self.session is not None
-        return self.session.id
+        return self.session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,10 @@ class Commands:
             if parse_command(f"/{command.name}") is None:
                 raise CommandError(f"{command.origin} offers a command named {command.name!r}; use a-z, 0-9, _ and -")
             self._commands[command.name] = command
+
+    def replace(self, command: Command) -> None:
+        """Let a surface do one of the commands in its own way."""
+        self._commands[command.name] = command
 
     def all(self) -> list[Command]:
         return sorted(self._commands.values(), key=lambda command: command.name)

@@ -12,9 +12,8 @@ import itertools
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -26,13 +25,11 @@ from cos.agent.identity import TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.messages import UserMessage
 from cos.agent.records import TurnStatus
-from cos.agent.session_context import SessionContext
 from cos.agent.tags import Tag, merge_tags
 from cos.core.errors import SessionError
-from cos.core.frozen import build_prompt, prompt_from_json, prompt_json
 from cos.core.gateway import Gateway
 from cos.core.inbound import Accepted, Inbound
-from cos.core.profiles import Profile, open_workspace
+from cos.core.profiles import Profile
 from cos.core.queue import queue_changed
 
 if TYPE_CHECKING:
@@ -43,9 +40,9 @@ if TYPE_CHECKING:
     from cos.agent.turn import Agent
     from cos.agent.turn_state import TurnState
     from cos.core.live import CoreEvent
-    from cos.core.plugins import LoadedPlugins
     from cos.core.postgres.sessions import Sessions
-    from cos.core.sessions import QueuedMessage, Session
+    from cos.core.session_contexts import SessionContexts
+    from cos.core.sessions import QueuedMessage
 
 log = logging.getLogger("cos.dispatcher")
 
@@ -95,14 +92,14 @@ class Dispatcher:
         gateway: Gateway,
         journal: Journal,
         sessions: Sessions,
-        plugins: LoadedPlugins,
+        contexts: SessionContexts,
         retries: Retries,
         publish: Callable[[CoreEvent], None],
     ) -> None:
         self._agents = agents
         self._journal = journal
         self._sessions = sessions
-        self._plugins = plugins
+        self._contexts = contexts
         self._retries = retries
         self._publish = publish
         self._gateway = gateway
@@ -237,6 +234,11 @@ class Dispatcher:
         return running.turn.turn_id if running else None
 
     @property
+    def running_sessions(self) -> list[UUID]:
+        """Where this process runs a turn."""
+        return list(self._running)
+
+    @property
     def profiles(self) -> dict[str, Profile]:
         return {name: entry.profile for name, entry in self._agents.items()}
 
@@ -283,7 +285,7 @@ class Dispatcher:
         """The turn of a waiting message; without one, a turn that compacts the session."""
         session = await self._sessions.get(session_id)
         entry = self._agents[session.profile_id]
-        context = await self._context(session, entry)
+        context = await self._contexts.of(session, entry.profile, entry.tools)
         turn = TurnInfo(
             profile_id=session.profile_id,
             session_id=session.id,
@@ -293,28 +295,6 @@ class Dispatcher:
         if waiting is None:
             return await entry.agent.open_compaction(turn, context, instructions, CancelToken())
         return await entry.agent.open(turn, waiting.message, context, CancelToken(), prompt_id=waiting.id)
-
-    async def _context(self, session: Session, entry: ProfileAgent) -> SessionContext:
-        workspace = Path(session.cwd) if session.cwd else await asyncio.to_thread(open_workspace, entry.profile)
-        if session.frozen_prompt is None:
-            contexts = await self._plugins.context_for(session.profile_id)
-            today = datetime.now(UTC).astimezone().date()
-            prompt = build_prompt(entry.profile, entry.tools, workspace, contexts, today)
-            await self._sessions.freeze_prompt(session.id, prompt_json(prompt), str(workspace))
-            stored = (await self._sessions.get(session.id)).frozen_prompt
-        else:
-            stored = session.frozen_prompt
-        assert stored is not None
-        prompt = prompt_from_json(stored)
-        return SessionContext(
-            prompt=replace(prompt, model=session.model or prompt.model),
-            tools=entry.tools,
-            workspace=workspace,
-            platform=session.source,
-            is_new=not session.has_turns,
-            parent_session_id=session.parent_session_id,
-            meter=session.context,
-        )
 
     async def _run(self, state: TurnState) -> None:
         """A turn from its first model call to its end, then the next message of the queue."""

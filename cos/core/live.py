@@ -46,6 +46,14 @@ class SessionUpdated(SessionEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRewound(SessionEvent):
+    """Turns were taken back: nobody sees them any more."""
+
+    type: ClassVar[str] = "session.rewound"
+    turn_ids: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionTouched(SessionEvent):
     """More happened in it than events say: another process works there, or turns were undone. Read it again."""
 
@@ -75,7 +83,9 @@ class Resync:
     type: ClassVar[str] = "resync"
 
 
-CoreEvent = AgentEvent | SessionCreated | SessionUpdated | SessionTouched | SessionDeleted | QueueChanged
+CoreEvent = (
+    AgentEvent | SessionCreated | SessionUpdated | SessionRewound | SessionTouched | SessionDeleted | QueueChanged
+)
 
 
 @dataclass(frozen=True, slots=True)

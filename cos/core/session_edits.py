@@ -14,7 +14,7 @@ from uuid import UUID
 from cos.agent.tags import merge_tags
 from cos.agent.text import TITLE_CHARACTERS, clusters, title_of, visible
 from cos.core.errors import SessionError
-from cos.core.live import SessionCreated, SessionDeleted, SessionTouched, SessionUpdated
+from cos.core.live import SessionCreated, SessionDeleted, SessionRewound, SessionUpdated
 from cos.core.postgres.session_edits import SessionEditStore
 from cos.core.postgres.sessions import Sessions
 
@@ -197,9 +197,19 @@ class SessionEdits:
         """
         if turns < 1:
             raise SessionError(f"cannot undo {turns} turns; give a number from 1")
-        count, said, profile_id = await self._store.undo(session_id, turns)
-        self._publish(SessionTouched(session_id=session_id, profile_id=profile_id))
-        return Undone(turns=count, prompts=tuple(message.text for message in said if message.origin not in _NOT_TYPED))
+        taken, said, profile_id = await self._store.undo(session_id, turns)
+        self._publish(SessionRewound(session_id=session_id, profile_id=profile_id, turn_ids=taken))
+        return Undone(
+            turns=len(taken), prompts=tuple(message.text for message in said if message.origin not in _NOT_TYPED)
+        )
+
+    async def turns_from(self, session_id: UUID, turn_id: UUID) -> int:
+        """How many turns `undo` has to take back for this one to be gone.
+
+        Raises:
+            SessionError: it is no turn of the session, or it is gone.
+        """
+        return await self._store.turns_from(session_id, turn_id)
 
     async def what_goes(self, session_ids: Sequence[UUID]) -> Doomed:
         """What `delete` would take away now."""

@@ -42,26 +42,45 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:
-    """One row of the list of sessions."""
+    """One row of the list of sessions. A root's requests (`waiting`) are those of its whole tree."""
 
     id: UUID
     profile_id: str
     title: str | None
     tags: tuple[str, ...]
     parent_session_id: UUID | None
+    root_session_id: UUID
     created_at: datetime
     last_activity_at: datetime
     queue_paused: bool
+    is_archived: bool
+    context: ContextMeter | None
+    """As in `Session`."""
     turn_status: TurnStatus | None
     """Of the newest turn; None when there is none."""
     turn_started_at: datetime | None
     turn_completed_at: datetime | None
+    is_unseen: bool
+    """The newest turn ended after somebody last looked, and not because somebody cancelled it."""
     waiting: int
-    """Pending approvals."""
+    """Pending requests."""
+    waiting_since: datetime | None
+    """When the oldest of them was made."""
+    waiting_kind: str | None
+    """What the oldest is: `tool_call` for an approval, anything else for a question."""
     queued: int
     """Messages that wait for their turn."""
-    context: ContextMeter | None = None
-    """As in `Session`."""
+    children: int
+    """Sessions directly below, archived ones left out."""
+
+    @property
+    def is_running(self) -> bool:
+        return self.turn_status is TurnStatus.RUNNING
+
+    @property
+    def is_pressing(self) -> bool:
+        """It needs the user, or works."""
+        return bool(self.waiting or self.is_running or self.queued or (self.is_unseen and not self.is_archived))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cos.core.rule_proposals import RuleProposal
     from cos.core.rules import Rule
     from cos.tui.screens.chat import ChatScreen
+    from cos.tui.widgets.approval_card import Card
 
 ANSWERED_BY = "tui"
 WARNING_SECONDS = 15.0
@@ -33,6 +34,11 @@ class Answering:
         """Show what waits for an answer."""
         self._pending = {one.id: one for one in await self._desk.pending()}
         self._screen.show_requests([approval_card(one) for one in self._pending.values()])
+
+    def cards_of(self, session_id: UUID) -> list[Card]:
+        """What a session and those below it ask, oldest first."""
+        mine = [one for one in self._pending.values() if session_id in (one.session_id, one.root_session_id)]
+        return [approval_card(one) for one in mine]
 
     def args(self, approval_id: UUID) -> dict[str, Any] | None:
         """The arguments of a request that still waits."""

@@ -145,7 +145,7 @@ class CosApp(LeavingApp):
         """Everything that happens, until the app ends."""
         with core.feed.subscribe() as events:
             async for live in events:
-                await control.take(live)
+                await control.feed.take(live)
 
     @on(Worker.StateChanged)
     def _worker_failed(self, event: Worker.StateChanged) -> None:
@@ -175,6 +175,9 @@ class CosApp(LeavingApp):
             self.main.close_panes()
 
     def action_next_profile(self) -> None:
-        if self.main.control is not None:
-            self.main.control.next_profile()
+        """Let the next new session use the profile after this one."""
+        control = self.main.control
+        if control is not None and self.core is not None:
+            names = sorted(self.core.profiles)
+            control.new(names[(names.index(control.place.profile_id) + 1) % len(names)])
             self.main.close_panes()

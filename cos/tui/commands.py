@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
-from cos.agent.tags import merge_tags
 from cos.core.commands import Command, CommandAnswer, CommandCall
 from cos.core.errors import CommandError
+from cos.core.session_commands import changed_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -127,21 +127,9 @@ def tag_command(core: Command, place: Callable[[], Place]) -> Command:
         if call.session is not None:
             return await core.run(call)
         here = place()
-        here.tags = changed_tags(here.tags, call.argument)
+        here.tags = tuple(map(str, changed_tags(here.tags, call.argument)))
         return CommandAnswer(text=f"The session begins with {' '.join(here.tags) or 'no tags of its own'}.")
 
     return Command(
         name=core.name, summary=core.summary, run=run, arguments=core.arguments, needs_session=False, origin=core.origin
     )
-
-
-def changed_tags(tags: Iterable[str], argument: str) -> tuple[str, ...]:
-    """`tags` after `key:value …` was added and `-key:value …` taken away.
-
-    Raises:
-        TagError: one is no tag.
-    """
-    words = argument.split()
-    added = merge_tags(word for word in words if not word.startswith("-"))
-    gone = {str(tag) for tag in merge_tags(word[1:] for word in words if word.startswith("-"))}
-    return tuple(str(tag) for tag in merge_tags(tags, added) if str(tag) not in gone)

@@ -88,6 +88,11 @@ class Conversation:
         if self._entries.pop(key, None) is not None and self._view is not None:
             self._view.remove_entry(key)
 
+    def remove_turns(self, turn_keys: Iterable[str]) -> None:
+        gone = set(turn_keys)
+        for key in [key for key, entry in self._entries.items() if entry.turn_key in gone]:
+            self.remove(key)
+
     def stream(self, entry: AssistantText | Thinking, delta: str) -> None:
         """More text of the entry with this key; it is added when it is not there."""
         self.add(entry)

@@ -66,8 +66,17 @@ class Conversations:
             if turn.completed_at is None:
                 self._clocks.setdefault(session_id, TurnClock.of(turn))
 
+    def rewind(self, session_id: UUID, turn_ids: Iterable[UUID]) -> None:
+        """Leave these turns out."""
+        self.of(session_id).remove_turns(f"turn:{turn_id}" for turn_id in turn_ids)
+
     def is_running(self, session_id: UUID) -> bool:
         return session_id in self._started
+
+    @property
+    def running(self) -> int:
+        """How many turns run here."""
+        return len(self._started)
 
     def take(self, event: AgentEvent) -> None:
         """Show what happened in its conversation."""

@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from cos.core.dispatcher import Dispatcher
     from cos.core.live import LiveFeed
     from cos.core.plugins import LoadedPlugins
+    from cos.core.postgres.session_list import SessionList
     from cos.core.postgres.session_text import SessionText
     from cos.core.postgres.sessions import Sessions
     from cos.core.profiles import Profile
     from cos.tui.drafts import DraftStore
     from cos.tui.prompt_history import PromptSource
     from cos.tui.queue_control import WaitingQueue
+    from cos.tui.session_editing import SessionEditing
 
 
 class CorePort(Protocol):
@@ -47,6 +49,12 @@ class CorePort(Protocol):
 
     @property
     def session_text(self) -> SessionText: ...
+
+    @property
+    def edits(self) -> SessionEditing: ...
+
+    @property
+    def session_list(self) -> SessionList: ...
 
     @property
     def desk(self) -> ApprovalDesk: ...

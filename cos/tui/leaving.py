@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -19,6 +20,7 @@ from cos.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:
     from textual.timer import Timer
+    from textual.worker import Worker
 
     from cos.tui.core_port import CorePort
 
@@ -64,7 +66,9 @@ class LeavingApp(App[None]):
         composer = self.main.composer
         selected = self.screen.get_selected_text() or composer.selected_text
         if selected:
-            self.run_worker(copy(self, selected, "the selection"), group="copy", exit_on_error=False)
+            _: Worker[None] = self.run_worker(
+                partial(copy, self, selected, "the selection"), group="copy", exit_on_error=False
+            )
         elif composer.text:
             composer.load("")
         elif time.monotonic() - self._quit_pressed < QUIT_SECONDS:

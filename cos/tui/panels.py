@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cos.tui.answering import Answering
     from cos.tui.screens.chat import ChatScreen
     from cos.tui.widgets.approval_card import Card
-    from cos.tui.widgets.approvals_pane import PanelName
+    from cos.tui.widgets.approvals_pane import ApprovalsPane, PanelName
 
 
 class Panels:
@@ -35,12 +35,12 @@ class Panels:
         self._answers: dict[UUID, str] = {}
         """The same for answers to questions."""
 
-    async def open(self, name: PanelName, card: Card) -> None:
-        """Show a panel and wait for its end."""
+    async def open(self, name: PanelName, card: Card, pane: ApprovalsPane) -> None:
+        """Show a panel and wait for its end. `pane` is where the key was pressed."""
         match name:
             case "view":
                 if await self._screen.app.push_screen_wait(WholeText(card)):
-                    self._screen.approvals.mark_seen(card)
+                    pane.mark_seen(card)
             case "session" | "always":
                 await self._keep(name, card)
             case "reason":

@@ -5,48 +5,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from cos.agent.errors import CosError
-from cos.agent.events import TurnCompleted
-from cos.core.live import Resync, SessionEvent, SessionTouched, session_of
 from cos.tui.answering import Answering
 from cos.tui.conversations import Conversations
 from cos.tui.drafts import DraftKeeper
+from cos.tui.feed_reader import FeedReader
 from cos.tui.headline import status_of, title_of
 from cos.tui.history import entries_of
 from cos.tui.panels import Panels
+from cos.tui.peeking import Peeking
 from cos.tui.places import Place, Places
 from cos.tui.queue_control import QueueControl
+from cos.tui.seeing import Seeing
 from cos.tui.sending import Sending
+from cos.tui.session_actions import SessionActions
+from cos.tui.session_monitor import SessionMonitor
 from cos.tui.stored_matches import StoredMatches
 from cos.tui.tally import Tally
+from cos.tui.turn_actions import TurnActions
 from cos.tui.welcome import welcome
 from cos.tui.widgets.queue_strip import Waiting
 
 if TYPE_CHECKING:
-    from cos.core.live import Live
-    from cos.core.sessions import SessionRow
+    from collections.abc import Collection
+
     from cos.tui.core_port import CorePort
     from cos.tui.screens.chat import ChatScreen
-
-MOST_SESSIONS = 500
 
 
 class SessionControl:
     """Connects the core with the main screen."""
 
     def __init__(self, core: CorePort, screen: ChatScreen) -> None:
+        self.screen = screen
         self._core = core
         self._screen = screen
         self.prompts = core.prompts
         self._conversations = Conversations()
         self._tally = Tally(core.sessions)
         self._places = Places(core.profile.id)
-        self._rows: dict[UUID, SessionRow] = {}
-        self._stopping: set[UUID] = set()
-        self._trouble = ""
+        self.trouble = ""
+        """Why the database does not answer, as a sentence."""
         self._shown_running = False
         self._has_arrived = False
-        self.drafts = DraftKeeper(core.drafts, lambda: (self.place, screen.composer.draft), self._draw)
+        self.drafts = DraftKeeper(core.drafts, lambda: (self.place, screen.composer.draft), self.draw)
         self.answering = Answering(core.desk, screen)
         self.stored_matches = StoredMatches(
             core.session_text, core.sessions, lambda: self._conversations.of(self.current) if self.current else None
@@ -54,6 +55,14 @@ class SessionControl:
         self.panels = Panels(screen, self.answering, core.profiles)
         self.sending = Sending(core.dispatcher, screen, self._conversations, self._places, self.drafts, self)
         self.queue = QueueControl(core.queue, screen, self.sending)
+        self.monitor = SessionMonitor(
+            core.session_list, screen, core.profiles, changed=self._refresh_queue, trouble=self.say_trouble
+        )
+        self.seeing = Seeing(core.edits, self.monitor, screen, lambda: {self.current, self.peeking.session_id})
+        self.peeking = Peeking(self, self._conversations, self._places)
+        self.actions = SessionActions(self, core.edits)
+        self.turns = TurnActions(self, core.edits, core.dispatcher)
+        self.feed = FeedReader(self, self._conversations, self._tally, core.dispatcher)
 
     @property
     def current(self) -> UUID | None:
@@ -76,7 +85,8 @@ class SessionControl:
         Raises:
             CosError: the database does not answer, or there is no such session.
         """
-        await self.refresh()
+        self.seeing.watch_window()
+        await self.monitor.reload()
         await self.answering.refresh()
         self._places.fill(await self.drafts.read_new())
         if session_id is not None:
@@ -91,11 +101,6 @@ class SessionControl:
         self._arrive(place, left)
         self._screen.conversation.set_entries(welcome(self._core, place.profile_id))
 
-    def next_profile(self) -> None:
-        """Let the next new session use the profile after this one."""
-        names = sorted(self._core.profiles)
-        self.new(names[(names.index(self.place.profile_id) + 1) % len(names)])
-
     async def open(self, session_id: UUID) -> None:
         """Show a session: stored history first, then what is under way.
 
@@ -105,6 +110,7 @@ class SessionControl:
         if session_id == self.current:
             return
         session = await self._core.sessions.get(session_id)
+        await self.monitor.read(session_id)
         await self.load(session_id)
         place = self._places.of(session_id, session.profile_id)
         if not place.is_read:
@@ -113,11 +119,13 @@ class SessionControl:
         left = self._leave()
         self._arrive(self._places.go_to(place), left)
         self._conversations.of(session_id).show_in(self._screen.conversation)
-        await self._refresh_queue()
+        await self._refresh_queue({session_id})
+        await self.seeing.see(session_id)
 
-    async def load_older(self) -> None:
-        """One more page of the open session's history."""
-        conversation = self._conversations.of(self.current) if self.current else None
+    async def load_older(self, session_id: UUID | None = None) -> None:
+        """One more page of a session's history (None = of the open one)."""
+        session_id = session_id or self.current
+        conversation = self._conversations.of(session_id) if session_id else None
         if conversation is None or conversation.oldest_ordinal is None:
             self._screen.conversation.prepend([])
             return
@@ -127,55 +135,25 @@ class SessionControl:
     def interrupt(self) -> None:
         """Stop the open session's turn, and no other."""
         if self.current is not None and self._core.dispatcher.cancel(self.current):
-            self._stopping.add(self.current)
-            self._draw()
-
-    async def take(self, live: Live) -> None:
-        """Show one event of the live feed. A database that does not answer is said in the status line."""
-        event = live.event
-        try:
-            if isinstance(event, Resync):
-                await self._resync()
-                return
-            note = self._conversations.retry_note(session_of(event))
-            if not isinstance(event, SessionEvent):
-                self._conversations.take(event)
-                if isinstance(event, TurnCompleted):
-                    self._stopping.discard(event.turn.session_id)
-                await self._tally.take(event)
-            elif isinstance(event, SessionTouched) and self._core.dispatcher.running(event.session_id) is None:
-                # Another process works there: show what it has stored.
-                self._conversations.forget(event.session_id)
-                self._tally.forget_context(event.session_id)
-                if event.session_id == self.current:
-                    await self.load(event.session_id)
-                    self._conversations.of(event.session_id).show_in(self._screen.conversation)
-            if event.type in _CHANGES_LIST:
-                await self.refresh()
-            if event.type in _CHANGES_APPROVALS:
-                await self.answering.refresh()
-            if session_of(event) == self.current and (note or event.type in _CHANGES_STATUS):
-                self._draw()
-            self._trouble = ""
-        except CosError as error:
-            self._trouble = str(error)
-            self._draw()
+            self.feed.stopping.add(self.current)
+            self.draw()
 
     def tick(self) -> None:
         """Once a second: what counts time."""
-        self._screen.sessions.tick()
+        self._screen.sessions.lines.tick()
         self._screen.approvals.draw()
-        if self.current is not None:
-            self._conversations.tick(self.current)
-            if self._conversations.retry_note(self.current):
-                self._draw()
+        for session_id in {self.current, self.peeking.session_id}:
+            if session_id is not None:
+                self._conversations.tick(session_id)
+        if self.current is not None and self._conversations.retry_note(self.current):
+            self.draw()
 
     def why_not_quit(self) -> str | None:
         """What would be lost by leaving now, as a sentence; None when nothing would."""
         waiting = self._screen.approvals.count
         if waiting:
             return f"{waiting} request{'s wait' if waiting > 1 else ' waits'} for you (F4). Ctrl+C twice quits anyway."
-        running = sum(self._core.dispatcher.running(session_id) is not None for session_id in self._rows)
+        running = self._conversations.running
         if running:
             return f"{running} turn{'s run' if running > 1 else ' runs'}. Ctrl+C twice stops and quits."
         return None
@@ -204,45 +182,52 @@ class SessionControl:
         self._screen.composer.begin("\n".join(text for text in (place.draft, early) if text))
         self._screen.writing.at(place.profile_id, self._core.profiles[place.profile_id].workspace)
         self._screen.queue.show([], "")
-        self._draw()
+        self.draw()
 
-    async def _resync(self) -> None:
+    async def resync(self) -> None:
         """Events were missed: read again what is on screen, whatever place that is."""
         self._conversations.forget()
-        await self.refresh()
+        self._screen.sessions.lines.activities.forget()
+        await self.monitor.reload()
         await self.answering.refresh()
+        await self.show_open()
+        self.draw()
+
+    async def show_open(self) -> None:
+        """Read the open session again, when what is known of it was forgotten, and show it."""
         if self.current is not None:
             await self.load(self.current)
             self._conversations.of(self.current).show_in(self._screen.conversation)
-        self._draw()
 
     async def refresh(self) -> None:
-        rows = await self._core.sessions.page(limit=MOST_SESSIONS)
-        self._rows = {row.id: row for row in rows}
-        self._screen.sessions.show(rows)
-        await self._refresh_queue()
-        self._draw()
+        """Read the open session's row again."""
+        await self.monitor.read(self.current)
 
-    async def _refresh_queue(self) -> None:
-        row = self._rows.get(self.current) if self.current else None
-        if row is None or not row.queued:
-            self._screen.queue.show([], "")
+    def say_trouble(self, sentence: str) -> None:
+        self.trouble = sentence
+        self.draw()
+
+    async def _refresh_queue(self, session_ids: Collection[UUID]) -> None:
+        """The rows of these sessions changed: draw what depends on the open one's."""
+        if self.current not in session_ids:
             return
-        waiting = await self._core.sessions.queue(row.id)
-        is_next = row.turn_status == "running" and not row.queue_paused
-        why = "for the running turn to end" if is_next else "paused until your next message"
-        if row.id == self.current:
+        row = self.monitor.row(self.current)
+        waiting = await self._core.sessions.queue(row.id) if row is not None and row.queued else []
+        if row is not None and row.id == self.current:
+            is_next = row.is_running and not row.queue_paused
+            why = "for the running turn to end" if is_next else "paused until your next message"
             rows = [Waiting(id=message.id, text=message.text, mode=message.mode) for message in waiting]
             self._screen.queue.show(rows, why)
+        self.draw()
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
         place, screen = self.place, self._screen
         current = place.session_id
-        row = self._rows.get(current) if current else None
-        stopping = "stopping …" if current in self._stopping else ""
+        row = self.monitor.row(current)
+        stopping = "stopping …" if current in self.feed.stopping else ""
         retry = self._conversations.retry_note(current) if current else ""
-        note = self._trouble or self.drafts.trouble or stopping or retry
-        screen.sessions.mark_current(current)
+        note = self.trouble or self.drafts.trouble or stopping or retry
+        screen.sessions.lines.mark_open(current)
         screen.show_title(title_of(row))
         screen.status_line.status = status_of(
             self._core.profiles[place.profile_id],
@@ -250,20 +235,10 @@ class SessionControl:
             self._tally.usage(current),
             self._tally.newest_call(current),
             note,
-            is_db_up=not self._trouble,
+            is_db_up=not self.trouble,
         )
         screen.usage.show(self._tally.usage(current), self._tally.total())
         if self._shown_running != self.is_running:
             # Only then: the footer is built anew each time.
             self._shown_running = screen.composer.turn_runs = self.is_running
             screen.refresh_bindings()
-
-
-_CHANGES_LIST = frozenset(
-    {"session.created", "session.updated", "turn.started", "turn.completed", "approval.requested",
-     "approval.resolved", "queue.changed", "session.touched", "session.deleted"}
-)  # fmt: skip
-_CHANGES_APPROVALS = frozenset(
-    {"approval.requested", "approval.resolved", "turn.completed", "session.touched", "session.deleted"}
-)
-_CHANGES_STATUS = frozenset({"turn.started", "turn.completed", "context.updated", "retry.scheduled"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cos.tui.commands import AppCommands
+from cos.tui.commands import AppCommands, tag_command
 from cos.tui.completion import CommandHint
 from cos.tui.outgoing import Outgoing
 
@@ -25,6 +25,7 @@ class AppSurface:
         self._control = control
         self._commands = core.dispatcher.commands
         self._commands.add(*AppCommands(self, core.profiles, lambda: control.place, core.sessions.find).all())
+        self._commands.replace(tag_command(self._commands.find("tag"), lambda: control.place))
 
     def known(self) -> Sequence[Command]:
         """Every command that may be typed here, by name."""

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from cos.agent.text import visible
 
 if TYPE_CHECKING:
     from cos.agent.events import Usage
     from cos.agent.messages import Compaction
-
-STATES: Final = {
-    "running": "●",
-    "waits for you": "!",
-    "queued": "»",
-    "paused": "‖",
-    "failed": "✗",
-    "cancelled": "⊘",
-    "interrupted": "↯",
-    "idle": "○",
-}
 
 
 def now() -> datetime:
@@ -43,13 +32,19 @@ def duration(span: timedelta) -> str:
     return f"{seconds // 3600}h {seconds % 3600 // 60}m"
 
 
-def age(moment: datetime) -> str:
-    """How long ago, in the largest unit: `now`, `5m`, `3h`, `2d`."""
-    seconds = max(0, int((now() - moment).total_seconds()))
+def span(length: timedelta) -> str:
+    """As `duration`, but in the largest unit alone: `42s`, `5m`, `3h`, `2d`."""
+    seconds = max(0, int(length.total_seconds()))
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if seconds >= size:
             return f"{seconds // size}{unit}"
-    return "now"
+    return f"{seconds}s"
+
+
+def age(moment: datetime) -> str:
+    """How long ago, in the largest unit: `now`, `5m`, `3h`, `2d`."""
+    passed = now() - moment
+    return span(passed) if passed >= timedelta(minutes=1) else "now"
 
 
 def tokens(count: int | None) -> str:

@@ -26,10 +26,14 @@ CREATE TABLE IF NOT EXISTS sessions (
 -- Where a fork came from. It owns a copy of its history, so it outlives that session.
 ALTER TABLE sessions ADD COLUMN IF NOT EXISTS forked_from_session_id uuid REFERENCES sessions (id) ON DELETE SET NULL;
 -- When somebody last looked at it: a turn that ended later is news.
-ALTER TABLE sessions ADD COLUMN IF NOT EXISTS seen_at timestamptz;
+-- Whoever begins a session sees it; sessions older than this column were seen.
+ALTER TABLE sessions ADD COLUMN IF NOT EXISTS seen_at timestamptz DEFAULT now();
 -- The newest model call: {"model", "used", "window"}, tokens; how full the context is.
 ALTER TABLE sessions ADD COLUMN IF NOT EXISTS context json;
 CREATE INDEX IF NOT EXISTS sessions_by_activity ON sessions (last_activity_at DESC, id DESC);
+-- What may be news: few rows, however many sessions there are.
+CREATE INDEX IF NOT EXISTS sessions_with_news ON sessions (last_activity_at DESC, id DESC)
+    WHERE parent_session_id IS NULL AND archived_at IS NULL AND last_activity_at > COALESCE(seen_at, created_at);
 CREATE INDEX IF NOT EXISTS sessions_by_parent ON sessions (parent_session_id) WHERE parent_session_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS sessions_by_fork ON sessions (forked_from_session_id)
     WHERE forked_from_session_id IS NOT NULL;

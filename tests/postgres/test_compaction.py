@@ -34,7 +34,7 @@ async def asking(core: CoreBench, count: int) -> None:
 
 
 async def meter(core: CoreBench, session: UUID) -> ContextMeter | None:
-    (row,) = await core.sessions.page()
+    (row,) = await core.listed()
     stored = (await core.sessions.get(session)).context
     assert row.context == stored
     return stored

@@ -23,6 +23,8 @@ from cos.core.errors import CommandError, PluginError, SessionError
 from cos.core.inbound import Inbound
 from cos.core.live import QueueChanged, SessionCreated
 from cos.core.plugin_api import Registrations
+from cos.core.postgres.session_list import SessionList
+from cos.core.session_query import SessionQuery
 from tests.agent_bench import tool
 from tests.core_bench import CoreBench, core_bench
 
@@ -234,7 +236,7 @@ async def test_an_approval_is_answered_at_the_desk_and_stored_with_the_call(core
         core.hooks.register("pre_tool_call", lambda: {"action": "approve", "message": "it changes files"}, source="p")
         accepted = await core.send("go")
         (asked,) = await core.requested()
-        assert (await core.sessions.page())[0].waiting == 1
+        assert (await SessionList(core.database).pressing(SessionQuery()))[0].waiting == 1
         answer = ApprovalAnswer(decision="denied", reason="not today", answered_by="tui")
         await core.desk.answer(asked.approval_id, answer)
         ended = await core.ended(accepted.turn_id)

@@ -105,7 +105,7 @@ async def test_forks_outlive_what_they_came_from_and_child_sessions_do_not_H_059
         assert ([one.title for one in doomed.children], doomed.forks_kept) == (["delegated"], 2)
         history = await core.history(fork)
         await edits.delete([origin])
-        assert {row.id for row in await core.sessions.page()} == {fork, fork_of_child}
+        assert {row.id for row in await core.listed()} == {fork, fork_of_child}
         assert await core.history(fork) == history
         assert (await core.ask("go on", fork)).text == "2"
         assert (await core.sessions.get(fork_of_child)).root_session_id == fork_of_child

@@ -29,22 +29,6 @@ async def session(
     return await journal.create_session(new)
 
 
-async def test_the_list_is_by_newest_activity_and_pages_without_a_gap(database: Database) -> None:
-    journal, sessions = PostgresJournal(database), Sessions(database)
-    made = [await session(journal, f"s{n}") for n in range(7)]
-    turn = TurnInfo(profile_id="home", session_id=made[2], turn_id=new_id())
-    await journal.start_turn(turn, UserMessage(text="busy"))
-    expected = [made[2], *(id_ for id_ in reversed(made) if id_ != made[2])]
-    seen, before = list[UUID](), None
-    while page := await sessions.page(limit=3, before=before):
-        seen += [row.id for row in page]
-        before = (page[-1].last_activity_at, page[-1].id)
-    assert seen == expected
-    (first, *_) = await sessions.page()
-    assert (first.turn_status, first.title, first.tags) == (TurnStatus.RUNNING, "s2", ("client:acme",))
-    assert (first.waiting, first.queued, first.turn_completed_at) == (0, 0, None)
-
-
 async def test_a_session_is_found_by_the_beginning_of_its_id(database: Database) -> None:
     journal, sessions = PostgresJournal(database), Sessions(database)
     one, two = await session(journal), await session(journal)

@@ -7,7 +7,8 @@ import os
 import sys
 
 from cos.agent.steering import DeliveryMode
-from cos.cli.compose import StartRequest, open_core
+from cos.cli.compose import open_core
+from cos.cli.opening import StartRequest
 from cos.core.effective import Flags
 from cos.core.inbound import Inbound
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cos.cli.compose import Core
+from cos.cli.running_core import Core
 from cos.tui.app import CosApp, Opening
 from cos.tui.preferences import Preferences
 from cos.tui.screens.main import Timing

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from textual.app import App
 
 from cos.agent.events import Usage
-from cos.agent.records import TurnStatus
+from cos.agent.records import ContextMeter, TurnStatus
 from cos.core.sessions import SessionRow
 from cos.tui.preferences import Preferences
 from cos.tui.screens.main import MainScreen, Timing
@@ -32,14 +33,18 @@ def numbered(number: int) -> UUID:
     return UUID(int=number)
 
 
-def row(number: int, title: str, status: TurnStatus | None, *, waiting: int = 0, minutes: int = 0) -> SessionRow:
-    ended = None if status is TurnStatus.RUNNING else NOW - timedelta(minutes=minutes)
-    return SessionRow(
-        id=numbered(number), profile_id="work", title=title, tags=("client:acme",), parent_session_id=None,
-        created_at=NOW, last_activity_at=NOW - timedelta(minutes=minutes), queue_paused=False, turn_status=status,
-        turn_started_at=NOW - timedelta(seconds=42, minutes=minutes), turn_completed_at=ended, waiting=waiting,
-        queued=0,
-    )  # fmt: skip
+def row(number: int, title: str | None, status: TurnStatus | None, *, minutes: int = 0, **changes: Any) -> SessionRow:
+    """A session with its newest activity so long ago; `changes` are fields of the row."""
+    ended = None if status in (None, TurnStatus.RUNNING) else NOW - timedelta(minutes=minutes)
+    fields: dict[str, Any] = {
+        "id": numbered(number), "profile_id": "work", "title": title, "tags": ("client:acme",),
+        "parent_session_id": None, "root_session_id": numbered(number), "created_at": NOW,
+        "last_activity_at": NOW - timedelta(minutes=minutes), "queue_paused": False, "is_archived": False,
+        "context": ContextMeter(model="m", used=31_000, window=200_000), "turn_status": status,
+        "turn_started_at": NOW - timedelta(seconds=42, minutes=minutes), "turn_completed_at": ended,
+        "is_unseen": False, "waiting": 0, "waiting_since": None, "waiting_kind": None, "queued": 0, "children": 0,
+    }  # fmt: skip
+    return SessionRow(**fields | changes)
 
 
 def card(number: int, tool: str, detail: str, *, diff: str | None = None) -> Card:
@@ -53,8 +58,9 @@ def card(number: int, tool: str, detail: str, *, diff: str | None = None) -> Car
     )  # fmt: skip
 
 
+WAITS: dict[str, Any] = {"waiting": 2, "waiting_since": NOW - timedelta(seconds=65), "waiting_kind": "tool_call"}
 ROWS = [
-    row(1, "fix the retry", TurnStatus.RUNNING, waiting=2),
+    row(1, "fix the retry", TurnStatus.RUNNING, **WAITS),
     row(2, "昨天的部署脚本报错问题 👩‍👩‍👧‍👦", TurnStatus.RUNNING),
     row(3, "[bold]not markup[/]", TurnStatus.FAILED, minutes=12),
     row(4, "summary of the week", TurnStatus.COMPLETED, minutes=180),
@@ -74,8 +80,11 @@ class Picture(App[None]):
     def on_ready(self) -> None:
         screen = self.screen
         assert isinstance(screen, MainScreen)
-        screen.sessions.show(ROWS)
-        screen.sessions.mark_current(numbered(1))
+        lines = screen.sessions.lines
+        with lines.changing():
+            lines.rows.begin(ROWS, is_nested=True)
+        lines.mark_open(numbered(1))
+        screen.sessions.count()
         screen.approvals.show(CARDS)
         screen.show_title("fix the retry  #client:acme")
         screen.usage.show(Usage(input_tokens=12_300, output_tokens=450), Usage(input_tokens=1_200_000))

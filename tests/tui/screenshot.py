@@ -14,8 +14,9 @@ from textual.pilot import Pilot
 from cos.cli.chat import _opener
 from cos.core.first_start import install_shipped
 from cos.core.paths import Paths
+from cos.tui import wording
 from cos.tui.app import CosApp, Opening
-from cos.tui.widgets.sessions_pane import state_of
+from cos.tui.session_words import state_of
 from tests.fix_database import shared_folder
 
 TARGET = Path(__file__).parents[2] / ".assets" / "screenshot.svg"
@@ -39,7 +40,7 @@ async def _draw() -> str:
     app = CosApp(Opening(open_core=_opener(options), profile="demo"))
     async with app.run_test(size=SIZE) as pilot:
         await _until(pilot, lambda: app.main.control is not None)
-        await _say(app, pilot, "hello", lambda: "idle" in _states(app))
+        await _say(app, pilot, "hello", lambda: bool(_states(app) & {"idle", "done unseen"}))
         await _say(app, pilot, "run a command, please", lambda: app.main.approvals.count == 1)
         await pilot.press("f4")
         await _until(pilot, lambda: app.main.approvals.arming.is_armed)
@@ -49,7 +50,7 @@ async def _draw() -> str:
 
 
 def _states(app: CosApp) -> set[str]:
-    return {state_of(row).word for row in app.main.sessions._rows.values()}
+    return {state_of(one.row, None, wording.now()).word for one in app.main.sessions.lines.rows.shown}
 
 
 def main() -> None:

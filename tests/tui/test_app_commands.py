@@ -23,7 +23,7 @@ async def test_a_command_is_carried_out_and_no_session_comes_of_it(core_home: Co
         await chat.say("/new work")
         await chat.until(lambda: chat.control.place.profile_id == "work")
         assert chat.control.current is None
-        assert await chat.core.sessions.page() == []
+        assert await chat.core.database.fetch(b"SELECT id FROM sessions") == []
 
 
 async def test_an_unknown_command_comes_back_with_the_nearest_one(core_home: CoreHome) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from cos.agent.provider import ProviderRefused, StreamStarted, TextChunk
 from cos.agent.providers.scripted import MODEL, Script, called, said
-from cos.cli.compose import Core
+from cos.cli.running_core import Core
 from cos.core.live import Live, Resync
+from cos.core.session_query import SessionQuery
 from cos.tui.app import CosApp, Opening
 from tests.fix_home import CoreHome
 from tests.tui.chat import QUICK, Chat, chat_in
@@ -45,7 +46,7 @@ async def test_what_is_typed_before_the_core_is_there_is_sent_once_it_is(core_ho
         may_start.set()
         await chat.until(lambda: "two answers" in chat.text())
         assert chat.main.composer.text == "half"
-        assert len(await chat.core.sessions.page()) == 1
+        assert len((await chat.core.session_list.page(SessionQuery())).rows) == 1
 
 
 async def test_a_second_message_waits_in_the_queue_and_then_runs(core_home: CoreHome) -> None:
@@ -159,7 +160,7 @@ async def test_two_messages_sent_at_once_begin_one_session(core_home: CoreHome) 
         chat.main.composer.load("two")
         chat.main.composer.action_submit()
         await chat.until(lambda: "b" in chat.text().splitlines()[-1])
-        assert len(await chat.core.sessions.page()) == 1
+        assert len((await chat.core.session_list.page(SessionQuery())).rows) == 1
 
 
 async def test_f6_begins_a_session_of_the_next_profile_while_the_composer_has_the_focus(core_home: CoreHome) -> None:
@@ -201,7 +202,7 @@ async def test_after_missed_events_the_tables_are_read_again(core_home: CoreHome
     async with chat_in(core_home) as chat:
         await chat.ask("a question")
         before = chat.text()
-        await chat.control.take(Live(0, Resync()))
+        await chat.control.feed.take(Live(0, Resync()))
         await chat.pilot.press(*"still here")
         assert chat.text() == before
         assert chat.main.composer.text == "still here"

@@ -128,14 +128,14 @@ class SessionEditStore:
 
         return await self._database.transaction(work)
 
-    async def undo(self, session_id: UUID, turns: int) -> tuple[int, list[UserMessage], str]:
-        """Rewind the last turns; how many they were, and what users said in them.
+    async def undo(self, session_id: UUID, turns: int) -> tuple[tuple[UUID, ...], list[UserMessage], str]:
+        """Rewind the last turns; which they were, and what users said in them.
 
         Raises:
             SessionError: a turn runs, or there is nothing to undo.
         """
 
-        async def work(connection: Connection) -> tuple[int, list[UserMessage], str]:
+        async def work(connection: Connection) -> tuple[tuple[UUID, ...], list[UserMessage], str]:
             (member,) = await self._locked(connection, [session_id], alone=True)
             if member.owner_boot_id is not None:
                 raise SessionError(f"a turn runs in session {session_id}; stop it, or wait for its end, then undo")
@@ -147,15 +147,26 @@ class SessionEditStore:
             sql = self._sql
             for statement in (
                 sql["undo_turns"], sql["undo_messages"], sql["take_out_again"], sql["undo_calls"],
-                sql["undo_approvals"],                 sql["forget_context"],
+                sql["undo_approvals"], sql["forget_context"],
             ):  # fmt: skip
                 await connection.execute(statement, key)
             await self._tell(connection, session_id, member.profile_id, TOUCHED)
             messages = [message_from_json(row["body"]) for row in typed]
             said = [message for message in messages if isinstance(message, UserMessage)]
-            return len(taken), said, member.profile_id
+            return tuple(turn.id for turn in taken), said, member.profile_id
 
         return await self._database.transaction(work)
+
+    async def turns_from(self, session_id: UUID, turn_id: UUID) -> int:
+        """
+        Raises:
+            SessionError: it is no turn of the session, or it was undone.
+        """
+        key = {"session_id": session_id, "turn_id": turn_id}
+        rows = await self._database.fetch(self._sql["turns_from"], key)
+        if not rows[0]["count"]:
+            raise SessionError("this turn is not part of the session any more")
+        return int(rows[0]["count"])
 
     async def fork(
         self, session_id: UUID, title: str, cut: Callable[[list[HistoryTurn]], list[HistoryTurn]]

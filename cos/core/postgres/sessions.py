@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -17,7 +16,7 @@ from cos.core.postgres.database import Connection, Database, Row
 from cos.core.postgres.journal import tell_session
 from cos.core.postgres.statements import core_statements
 from cos.core.postgres.turn_waiting import Waiting, waiting_of
-from cos.core.sessions import MessageRow, QueuedMessage, Session, SessionRow, Transcript, TurnRow, meter_of, usage_of
+from cos.core.sessions import MessageRow, QueuedMessage, Session, Transcript, TurnRow, meter_of, usage_of
 
 if TYPE_CHECKING:
     from cos.agent.steering import DeliveryMode
@@ -62,13 +61,6 @@ class Sessions:
         """The session with the newest activity, of one profile or (None) of all."""
         rows = await self._database.fetch(self._sql["latest_session"], {"profile_id": profile_id})
         return rows[0]["id"] if rows else None
-
-    async def page(self, *, limit: int = PAGE, before: tuple[datetime, UUID] | None = None) -> list[SessionRow]:
-        """Sessions by newest activity; `before` is (last_activity_at, id) of the last row of the page above."""
-        at, session_id = before or (None, None)
-        parameters = {"limit": limit, "before": at, "before_id": session_id}
-        rows = await self._database.fetch(self._sql["list_sessions"], parameters)
-        return [_session_row(row) for row in rows]
 
     async def set_title(self, session_id: UUID, title: str) -> None:
         await self._database.fetch(self._sql["set_title"], {"id": session_id, "title": storable(title)})
@@ -186,12 +178,6 @@ def call_record(row: Row) -> ToolCallRecord:
         duration_ms=row["duration_ms"],
         approval=ApprovalAnswer(**row["approval"]) if row["approval"] else None,
     )
-
-
-def _session_row(row: Row) -> SessionRow:
-    status = TurnStatus(row["turn_status"]) if row["turn_status"] else None
-    changed = {"tags": tuple(row["tags"]), "turn_status": status, "context": meter_of(row["context"])}
-    return SessionRow(**row | changed)
 
 
 def _turn_row(row: Row, waiting: Waiting) -> TurnRow:

@@ -8,13 +8,12 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 
 from cos.tui.screens.main import MainScreen
+from cos.tui.screens.peek import Peek
 from cos.tui.screens.request_panel import RequestPanel
-from cos.tui.transcript.paged import PagedView
-from cos.tui.widgets.approvals_pane import ApprovalsPane
+from cos.tui.screens.wishes import WishingScreen
 from cos.tui.widgets.composer import Composer
 from cos.tui.widgets.conversation_pane import ConversationPane
 from cos.tui.widgets.queue_strip import QueueStrip, Waiting
-from cos.tui.widgets.sessions_pane import SessionsPane
 from cos.tui.widgets.writing import Writing
 
 if TYPE_CHECKING:
@@ -29,24 +28,26 @@ if TYPE_CHECKING:
     from cos.tui.widgets.approval_card import Card
 
 
-class ChatScreen(MainScreen):
+class ChatScreen(WishingScreen):
     """Takes typing before the core is there and sends it once it is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f5", "focus_queue", "Queue", show=False),
-        # Text boxes take it for themselves.
+        # Text boxes take these for themselves.
         Binding("ctrl+f", "search", "Search", priority=True, show=False),
+        Binding("ctrl+up", "neighbour(-1)", "Session above", show=False, priority=True),
+        Binding("ctrl+down", "neighbour(1)", "Session below", show=False, priority=True),
     ]
     """
     | Key | |
     | :- | :- |
     | f5 | The messages that wait for their turn. |
     | ctrl+f | Search in the conversation. |
+    | ctrl+up, ctrl+down | Open the session above or below, as the list has them. |
     """
 
     def __init__(self, timing: Timing, preferences: Preferences) -> None:
         super().__init__(timing, preferences)
-        self.control: SessionControl | None = None
         self._unsent: list[Outgoing] = []
         self._requests: set[object] = set()
 
@@ -75,6 +76,9 @@ class ChatScreen(MainScreen):
         before, self._requests = self._requests, {card.id for card in cards}
         self.approvals.show(cards)
         self.show_title(self._title)
+        for screen in self.app.screen_stack:
+            if isinstance(screen, Peek):
+                screen.show_requests()
         panel = self.app.screen
         if isinstance(panel, RequestPanel) and panel.card.id not in self._requests:
             panel.request_ended()
@@ -116,38 +120,6 @@ class ChatScreen(MainScreen):
     @work(group="drafts", exit_on_error=False)
     async def _keep_drafts(self, control: SessionControl) -> None:
         await control.drafts.run()
-
-    @on(SessionsPane.Chosen)
-    @work(group="open", exclusive=True, exit_on_error=False)
-    async def _chosen(self, event: SessionsPane.Chosen) -> None:
-        if self.control is not None:
-            self.close_panes()
-            await self.control.open(event.session_id)
-
-    @on(PagedView.NeedOlder)
-    @work(group="older", exclusive=True, exit_on_error=False)
-    async def _need_older(self) -> None:
-        if self.control is not None:
-            await self.control.load_older()
-
-    @on(ApprovalsPane.Decided)
-    @work(group="decide", exit_on_error=False)
-    async def _decided(self, event: ApprovalsPane.Decided) -> None:
-        if self.control is not None:
-            for approval_id in event.approval_ids:
-                await self.control.answering.decide(approval_id, event.decision)
-
-    @on(ApprovalsPane.Answered)
-    @work(group="decide", exit_on_error=False)
-    async def _answered(self, event: ApprovalsPane.Answered) -> None:
-        if self.control is not None:
-            await self.control.answering.reply(event.approval_id, event.answer)
-
-    @on(ApprovalsPane.PanelWanted)
-    @work(group="panel", exclusive=True, exit_on_error=False)
-    async def _panel_wanted(self, event: ApprovalsPane.PanelWanted) -> None:
-        if self.control is not None:
-            await self.control.panels.open(event.panel, event.card)
 
     @on(MainScreen.StopWanted)
     def _stop_wanted(self) -> None:

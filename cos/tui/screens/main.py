@@ -126,7 +126,7 @@ class MainScreen(PanesScreen):
     def action_pane(self, name: str) -> None:
         """Go to a side pane; from there, back to the composer."""
         pane = self.query_one(f"#{name}")
-        if pane.has_focus or self.has_class("-too-small"):
+        if pane.has_focus_within or self.has_class("-too-small"):
             self.close_panes()
         else:
             self.open_pane(name)

@@ -106,16 +106,18 @@ WHERE session_id = %(session_id)s AND call_id = %(call_id)s AND finished_at IS N
 
 -- name: close_turn
 -- An interrupted turn ended with its last sign of life, not when somebody noticed.
-WITH told AS (
-    UPDATE sessions SET context = %(context)s
-    WHERE %(context)s::json IS NOT NULL AND id = (SELECT session_id FROM turns WHERE id = %(turn_id)s)
+WITH closed AS (
+    UPDATE turns SET status = %(status)s,
+                     completed_at = CASE WHEN %(status)s = 'interrupted' THEN last_activity_at
+                                         ELSE clock_timestamp() END,
+                     stop_reason = %(stop_reason)s, error = %(error)s, usage = %(usage)s,
+                     open_reply_id = NULL, open_reply = NULL
+    WHERE id = %(turn_id)s AND completed_at IS NULL
+    RETURNING session_id, completed_at
 )
-UPDATE turns SET status = %(status)s,
-                 completed_at = CASE WHEN %(status)s = 'interrupted' THEN last_activity_at ELSE clock_timestamp() END,
-                 stop_reason = %(stop_reason)s, error = %(error)s, usage = %(usage)s,
-                 open_reply_id = NULL, open_reply = NULL
-WHERE id = %(turn_id)s AND completed_at IS NULL
-RETURNING id;
+UPDATE sessions s SET context = COALESCE(%(context)s, s.context),
+                      last_activity_at = GREATEST(s.last_activity_at, closed.completed_at)
+FROM closed WHERE s.id = closed.session_id;
 
 -- name: turn_end
 SELECT completed_at FROM turns WHERE id = %(turn_id)s;

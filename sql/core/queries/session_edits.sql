@@ -60,6 +60,12 @@ SELECT id FROM turns WHERE session_id = %(session_id)s AND ordinal = %(ordinal)s
 SELECT id, completed_at IS NOT NULL AS has_ended FROM turns
 WHERE session_id = %(session_id)s AND undone_at IS NULL ORDER BY ordinal;
 
+-- name: turns_from
+SELECT count(*) AS count FROM turns
+WHERE session_id = %(session_id)s AND undone_at IS NULL
+  AND ordinal >= (SELECT ordinal FROM turns
+                  WHERE id = %(turn_id)s AND session_id = %(session_id)s AND undone_at IS NULL);
+
 -- name: typed_in_turns
 SELECT body::text AS body FROM messages WHERE turn_id = ANY(%(turns)s) AND role = 'user' ORDER BY ordinal;
 

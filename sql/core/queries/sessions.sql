@@ -13,20 +13,6 @@ WHERE (%(profile_id)s::text IS NULL OR profile_id = %(profile_id)s)
   AND archived_at IS NULL AND parent_session_id IS NULL
 ORDER BY last_activity_at DESC, id DESC LIMIT 1;
 
--- name: list_sessions
-SELECT s.id, s.profile_id, s.title, s.tags, s.parent_session_id, s.created_at, s.last_activity_at, s.queue_paused, s.context,
-       t.status AS turn_status, t.started_at AS turn_started_at, t.completed_at AS turn_completed_at,
-       (SELECT count(*) FROM approvals a WHERE a.session_id = s.id AND a.status = 'pending') AS waiting,
-       (SELECT count(*) FROM queued_messages q WHERE q.session_id = s.id) AS queued
-FROM sessions s
-LEFT JOIN LATERAL (
-    SELECT status, started_at, completed_at FROM turns WHERE session_id = s.id ORDER BY ordinal DESC LIMIT 1
-) t ON true
-WHERE s.archived_at IS NULL
-  AND (%(before)s::timestamptz IS NULL OR (s.last_activity_at, s.id) < (%(before)s, %(before_id)s))
-ORDER BY s.last_activity_at DESC, s.id DESC
-LIMIT %(limit)s;
-
 -- name: set_title
 UPDATE sessions SET title = %(title)s WHERE id = %(id)s;
 

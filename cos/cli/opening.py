@@ -1,0 +1,89 @@
+"""What a surface asks for at the start, and the database that everything is stored in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from cos.agent.retry import RetryPolicy
+from cos.cli.providers import build_provider
+from cos.core.config import Config
+from cos.core.effective import (
+    Flags,
+    effective_database_url,
+)
+from cos.core.embedded.folders import default_state_dir
+from cos.core.embedded.server import EmbeddedPostgres
+from cos.core.errors import DatabaseError
+from cos.core.postgres.database import Database
+from cos.core.postgres.schema import create_database
+from cos.core.profiles import Profile
+
+if TYPE_CHECKING:
+    from cos.agent.provider import Provider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartRequest:
+    """What a surface wants of the core."""
+
+    env: Mapping[str, str]
+    flags: Flags
+    surface: str
+    """Who answers approvals, such as `tui`."""
+    say: Callable[[str], None]
+    """Receives progress lines, from any thread."""
+    provider_for: Callable[[Profile, Mapping[str, str]], Provider] = build_provider
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+
+async def open_database(config: Config, request: StartRequest) -> tuple[Database, EmbeddedPostgres | None]:
+    """Connect to the given server, or start the user's own; hand both to `close_database` in the end.
+
+    Raises:
+        DatabaseError: it cannot be used.
+    """
+    url = effective_database_url(config, request.env)
+    if url.value is not None:
+        try:
+            conninfo = make_conninfo(url.value, application_name="cos")
+        except psycopg.ProgrammingError as error:
+            # What libpq quotes may be the password.
+            reason = _reason(error).partition(":")[0]
+            raise DatabaseError(f"the address of the database ({url.source}) is wrong: {reason}") from error
+        return await Database(conninfo).open(), None
+    embedded = embedded_postgres(config, request.say)
+    try:
+        target = await asyncio.to_thread(embedded.attach)
+        try:
+            await create_database(make_conninfo(**target.conninfo_parameters("postgres")), target.dbname)
+        except psycopg.Error as error:
+            raise DatabaseError(f"the database in {target.host} refused: {_reason(error)}. Try again") from error
+        conninfo = make_conninfo(**target.conninfo_parameters())
+        return await Database(conninfo, reattach=embedded.attach).open(), embedded
+    except BaseException:
+        await asyncio.to_thread(embedded.leave)
+        raise
+
+
+async def close_database(database: Database, embedded: EmbeddedPostgres | None) -> None:
+    await database.close()
+    if embedded is not None:
+        await asyncio.to_thread(embedded.leave)
+
+
+def _reason(error: psycopg.Error) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def embedded_postgres(config: Config, say: Callable[[str], None] = lambda line: None) -> EmbeddedPostgres:
+    """The user's own server, as configured; nothing is started."""
+    settings = config.settings.database
+    folder: Path = settings.data_dir or default_state_dir(config.paths.data_dir)
+    return EmbeddedPostgres(folder, bin_dir=settings.bin_dir, run_as=settings.run_as, say=say)

@@ -1,0 +1,199 @@
+"""The slash commands of the core: what a user does with a session on every surface, by Hermes' names."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from cos.agent.events import Usage
+from cos.agent.tags import Tag, merge_tags
+from cos.core.commands import Command, CommandAnswer, CommandCall
+from cos.core.errors import CommandError
+from cos.core.export import Format
+from cos.core.export_file import export_to_file
+from cos.core.inbound import Accepted, Inbound
+
+if TYPE_CHECKING:
+    from cos.agent.steering import DeliveryMode
+    from cos.core.dispatcher import Dispatcher, ProfileAgent
+    from cos.core.plugins import LoadedPlugins
+    from cos.core.postgres.exports import Exports
+    from cos.core.postgres.session_options import SessionOptions
+    from cos.core.postgres.sessions import Sessions
+    from cos.core.session_edits import SessionEdits
+
+Run = Callable[[CommandCall], Awaitable[CommandAnswer]]
+_SUFFIXES: Final = {"markdown": "md", "json": "json"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionServices:
+    """What the commands work with."""
+
+    dispatcher: Dispatcher
+    sessions: Sessions
+    edits: SessionEdits
+    options: SessionOptions
+    exports: Exports
+    plugins: LoadedPlugins
+    agents: Mapping[str, ProfileAgent]
+
+
+class SessionCommands:
+    """Their list is `all`."""
+
+    def __init__(self, services: SessionServices) -> None:
+        self._core = services
+
+    def all(self) -> Iterable[Command]:
+        rows: list[tuple[str, str, str, Run]] = [
+            ("title", "[TITLE]", "the session's title; with a text: change it", self._title),
+            ("tag", "[KEY:VALUE …] [-KEY:VALUE …]", "the session's tags; add some, or take some away", self._tag),
+            ("model", "[NAME]", "the model of the next turns; - goes back to the profile's", self._model),
+            ("compact", "[INSTRUCTIONS]", "let a summary stand for the history that the model reads", self._compact),
+            ("undo", "[TURNS]", "rewind to before the last turn; its prompt comes back to you", self._undo),
+            ("retry", "", "run the last prompt again", self._retry),
+            ("fork", "", "go on in a copy of this session", self._fork),
+            ("queue", "TEXT", "send when the running turn has ended", self._queue),
+            (
+                "steer",
+                "TEXT",
+                "tell the running turn something at its next step",
+                lambda call: self._send(call, "steer"),
+            ),
+            ("stop", "", "stop the running turn", self._stop),
+            ("usage", "", "tokens of this session", self._usage),
+            ("tools", "", "what this session's agent can do", self._tools),
+            ("export", "[markdown|json] [FILE]", "write the session to a file", self._export),
+        ]
+        of_session = [Command(name=name, arguments=args, summary=text, run=run) for name, args, text, run in rows]
+        plugins = Command(name="plugins", summary="the enabled plugins", run=self._list_plugins, needs_session=False)
+        agents = Command(name="agents", summary="every turn that runs here", run=self._agents, needs_session=False)
+        return [*of_session, plugins, agents]
+
+    async def _title(self, call: CommandCall) -> CommandAnswer:
+        if not call.argument:
+            return CommandAnswer(text=f"Title: {call.open_session.title or 'none'}")
+        return CommandAnswer(text=f"Title: {await self._core.edits.rename(call.open_session.id, call.argument)}")
+
+    async def _tag(self, call: CommandCall) -> CommandAnswer:
+        tags: Iterable[str] = call.open_session.tags
+        if call.argument:
+            tags = await self._core.edits.set_tags(call.open_session.id, changed_tags(tags, call.argument))
+        return CommandAnswer(text=f"Tags of this session: {' '.join(tags) or 'none'}. The next turn takes them.")
+
+    async def _model(self, call: CommandCall) -> CommandAnswer:
+        if not call.argument:
+            profile = self._core.dispatcher.profiles[call.profile_id]
+            now = call.open_session.model or profile.settings.model or f"that of {profile.settings.provider}"
+            return CommandAnswer(text=f"Model: {now}. /model NAME changes it for this session's next turns.")
+        model = None if call.argument == "-" else call.argument
+        await self._core.options.set_model(call.open_session.id, model)
+        return CommandAnswer(text=f"The next turns are answered by {model or 'the model of the profile'}.")
+
+    async def _compact(self, call: CommandCall) -> CommandAnswer:
+        turn_id = await self._core.dispatcher.compact(call.open_session.id, call.argument or None)
+        return CommandAnswer(turn_id=turn_id)
+
+    async def _undo(self, call: CommandCall) -> CommandAnswer:
+        turns = call.argument or "1"
+        if not turns.isdecimal() or int(turns) < 1:
+            raise CommandError(f"/undo takes a number of turns, not {call.argument!r}")
+        undone = await self._core.edits.undo(call.open_session.id, int(turns))
+        what = "the last turn" if undone.turns == 1 else f"the last {undone.turns} turns"
+        return CommandAnswer(text=f"Took back {what}; it is kept in the database.", draft="\n\n".join(undone.prompts))
+
+    async def _retry(self, call: CommandCall) -> CommandAnswer:
+        accepted = await self._core.dispatcher.retry(call.open_session.id)
+        return CommandAnswer(turn_id=accepted.turn_id)
+
+    async def _fork(self, call: CommandCall) -> CommandAnswer:
+        fork = await self._core.edits.fork(call.open_session.id)
+        return CommandAnswer(text="This is a copy; the other session stays as it is.", session_id=fork)
+
+    async def _queue(self, call: CommandCall) -> CommandAnswer:
+        return await self._send(call, "queue")
+
+    async def _steer(self, call: CommandCall) -> CommandAnswer:
+        return await self._send(call, "steer")
+
+    async def _send(self, call: CommandCall, mode: DeliveryMode) -> CommandAnswer:
+        if not call.argument:
+            raise CommandError("there is no text behind the command")
+        accepted: Accepted = await self._core.dispatcher.dispatch(
+            Inbound(
+                text=call.argument,
+                profile_id=call.profile_id,
+                source=call.source,
+                session_id=call.open_session.id,
+                mode=mode,
+            )
+        )
+        return CommandAnswer(turn_id=accepted.turn_id)
+
+    async def _stop(self, call: CommandCall) -> CommandAnswer:
+        if not self._core.dispatcher.cancel(call.open_session.id):
+            raise CommandError("no turn of this session runs here")
+        return CommandAnswer()
+
+    async def _usage(self, call: CommandCall) -> CommandAnswer:
+        usage = await self._core.sessions.usage(call.open_session.id)
+        return CommandAnswer(text="\n".join(usage_lines(usage)))
+
+    async def _tools(self, call: CommandCall) -> CommandAnswer:
+        tools = self._core.agents[call.profile_id].tools
+        lines = [f"{tool.name:<16} {tool.origin:<12} {tool.title}" for _, tool in sorted(tools.tools.items())]
+        return CommandAnswer(text="\n".join(lines) or "This profile has no tools.")
+
+    async def _export(self, call: CommandCall) -> CommandAnswer:
+        words = call.argument.split(maxsplit=1)
+        kind: Format = "json" if words and words[0] == "json" else "markdown"
+        if words and words[0] in _SUFFIXES:
+            words.pop(0)
+        session = call.open_session
+        target = _target(words[0] if words else f"cos-{session.id}.{_SUFFIXES[kind]}")
+        count = await export_to_file(self._core.exports, session.id, kind, target)
+        return CommandAnswer(text=f"{count} messages are in {target}")
+
+    async def _list_plugins(self, call: CommandCall) -> CommandAnswer:
+        lines = [
+            f"{name:<16} {', '.join(tool.name for tool in registered.tools) or 'no tools'}"
+            for name, registered in self._core.plugins.registrations.items()
+        ]
+        return CommandAnswer(text="\n".join(lines) or "No plugin is enabled.")
+
+    async def _agents(self, call: CommandCall) -> CommandAnswer:
+        running = [await self._core.sessions.get(session_id) for session_id in self._core.dispatcher.running_sessions]
+        lines = [f"● {session.title or 'untitled'}  {session.profile_id}  {session.id}" for session in running]
+        return CommandAnswer(text="\n".join(lines) or "No turn runs here.")
+
+
+def _target(named: str) -> Path:
+    """Relative to where cos was started."""
+    return Path.cwd() / Path(named).expanduser()
+
+
+def changed_tags(tags: Iterable[str], argument: str) -> tuple[Tag, ...]:
+    """`tags` after `key:value …` was added and `-key:value …` taken away.
+
+    Raises:
+        TagError: one is no tag.
+    """
+    words = argument.split()
+    gone = merge_tags(word[1:] for word in words if word.startswith("-"))
+    kept = merge_tags(tags, (word for word in words if not word.startswith("-")))
+    return tuple(tag for tag in kept if tag not in gone)
+
+
+def usage_lines(usage: Usage) -> list[str]:
+    """Every count of a usage on its own line; what nobody reported is a question mark."""
+    named = [
+        ("input", usage.input_tokens),
+        ("cache read", usage.cache_read_tokens),
+        ("cache write, 5 min", usage.cache_write_5m_tokens),
+        ("cache write, 1 h", usage.cache_write_1h_tokens),
+        ("output", usage.output_tokens),
+    ]
+    return [f"{name:<20} {'?' if count is None else f'{count:,}'}" for name, count in named]

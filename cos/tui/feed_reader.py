@@ -1,0 +1,89 @@
+"""Takes the live feed into what the app knows of its sessions; one small method per family of events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from cos.agent.errors import CosError
+from cos.agent.events import TurnCompleted
+from cos.core.live import (
+    Resync,
+    SessionDeleted,
+    SessionEvent,
+    SessionRewound,
+    SessionTouched,
+    session_of,
+)
+
+if TYPE_CHECKING:
+    from cos.core.dispatcher import Dispatcher
+    from cos.core.live import CoreEvent, Live
+    from cos.tui.conversations import Conversations
+    from cos.tui.session_control import SessionControl
+    from cos.tui.tally import Tally
+
+
+class FeedReader:
+    """Reads for one screen."""
+
+    def __init__(
+        self, control: SessionControl, conversations: Conversations, tally: Tally, dispatcher: Dispatcher
+    ) -> None:
+        self._control = control
+        self._conversations = conversations
+        self._tally = tally
+        self._dispatcher = dispatcher
+        self.stopping: set[UUID] = set()
+        """Sessions whose turn the user has stopped and that have not rested yet."""
+
+    async def take(self, live: Live) -> None:
+        """Show one event. A database that does not answer is said in the status line."""
+        event, control = live.event, self._control
+        try:
+            if isinstance(event, Resync):
+                await control.resync()
+                return
+            session_id = session_of(event)
+            waited = bool(self._conversations.retry_note(session_id))
+            await self._learn(event)
+            control.monitor.take(event)
+            if event.type in _CHANGES_APPROVALS:
+                await control.answering.refresh()
+            if session_id == control.current and (waited or event.type in _CHANGES_STATUS):
+                control.draw()
+            control.trouble = ""
+        except CosError as error:
+            control.say_trouble(str(error))
+
+    async def _learn(self, event: CoreEvent) -> None:
+        if isinstance(event, SessionEvent):
+            await self._of_session(event)
+            return
+        self._conversations.take(event)
+        if isinstance(event, TurnCompleted):
+            self.stopping.discard(event.turn.session_id)
+            await self._control.seeing.see(event.turn.session_id)
+        await self._tally.take(event)
+
+    async def _of_session(self, event: SessionEvent) -> None:
+        control, session_id = self._control, event.session_id
+        if isinstance(event, SessionRewound):
+            self._conversations.rewind(session_id, event.turn_ids)
+            self._tally.forget_context(session_id)
+        elif isinstance(event, SessionDeleted):
+            self._conversations.forget(session_id)
+            if session_id == control.current:
+                control.new(event.profile_id)
+        elif isinstance(event, SessionTouched) and self._dispatcher.running(session_id) is None:
+            # Another process works there: show what it has stored.
+            self._conversations.forget(session_id)
+            self._tally.forget_context(session_id)
+            if session_id == control.current:
+                await control.show_open()
+
+
+_CHANGES_APPROVALS = frozenset(
+    {"approval.requested", "approval.resolved", "turn.completed", "session.touched", "session.deleted"}
+)
+_CHANGES_STATUS = frozenset({"turn.started", "turn.completed", "context.updated", "retry.scheduled", "session.rewound"})

@@ -1,0 +1,92 @@
+"""Opens the look at a session that is not open, and connects it with what the app knows of that session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cos.tui import wording
+from cos.tui.headline import title_of
+from cos.tui.outgoing import Outgoing
+from cos.tui.screens.peek import Peek
+from cos.tui.session_words import state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from cos.core.sessions import SessionRow
+    from cos.tui.conversations import Conversations
+    from cos.tui.places import Places
+    from cos.tui.session_control import SessionControl
+    from cos.tui.transcript.view import Transcript
+    from cos.tui.widgets.approval_card import Card
+    from cos.tui.widgets.approvals_pane import ApprovalsPane, Decision, PanelName
+
+
+class PeekedSession:
+    """Implements `Peeked`. The conversation is the one that opening the session would show."""
+
+    def __init__(self, peeking: Peeking, row: SessionRow) -> None:
+        self._peeking = peeking
+        self._control = peeking.control
+        self._row = row
+
+    @property
+    def heading(self) -> str:
+        row = self._control.monitor.row(self._row.id) or self._row
+        state = state_of(row, self._control.screen.sessions.lines.activities.of(row.id), wording.now())
+        return f"{state.glyph} {state.words} · {title_of(row)}"
+
+    def cards(self) -> Sequence[Card]:
+        return self._control.answering.cards_of(self._row.id)
+
+    def show_in(self, view: Transcript) -> None:
+        self._peeking.conversations.of(self._row.id).show_in(view)
+
+    def hide(self) -> None:
+        self._peeking.session_id = None
+        conversation = self._peeking.conversations.of(self._row.id)
+        if self._row.id == self._control.current:
+            conversation.show_in(self._control.screen.conversation)
+        else:
+            conversation.hide()
+
+    async def load_older(self) -> None:
+        await self._control.load_older(self._row.id)
+
+    async def decide(self, approval_ids: Sequence[UUID], decision: Decision) -> None:
+        for approval_id in approval_ids:
+            await self._control.answering.decide(approval_id, decision)
+
+    async def open_panel(self, panel: PanelName, card: Card, pane: ApprovalsPane) -> None:
+        await self._control.panels.open(panel, card, pane)
+
+    async def reply(self, text: str) -> None:
+        await self._control.sending.send(
+            Outgoing(text=text, draft=text), self._peeking.places.of(self._row.id, self._row.profile_id)
+        )
+
+
+class Peeking:
+    """One session at a time."""
+
+    def __init__(self, control: SessionControl, conversations: Conversations, places: Places) -> None:
+        self.control = control
+        self.conversations = conversations
+        self.places = places
+        self.session_id: UUID | None = None
+        """The session that is looked at."""
+
+    async def peek(self, row: SessionRow) -> bool:
+        """Look at a session until the user goes on; whether it is to be opened.
+
+        Raises:
+            DatabaseError: its history cannot be read.
+        """
+        control = self.control
+        await control.load(row.id)
+        self.session_id = row.id
+        await control.seeing.see(row.id)
+        screen = Peek(PeekedSession(self, row), arm_seconds=control.screen.approvals.arming.seconds)
+        wants_it_open: bool = await control.screen.app.push_screen_wait(screen)
+        return wants_it_open

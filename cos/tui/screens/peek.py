@@ -1,0 +1,168 @@
+"""A look at a session without opening it: the end of its conversation, what it asks, and one line to answer with.
+
+What it asks is drawn by an approvals pane of its own, so that the same keys and the same arming hold. The reply has the
+focus at first: to decide takes the same deliberate step as on the main screen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Input, Static
+
+from cos.tui.transcript.paged import PagedView
+from cos.tui.transcript.view import Transcript
+from cos.tui.widgets.approvals_pane import ApprovalsPane
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from cos.tui.widgets.approval_card import Card
+    from cos.tui.widgets.approvals_pane import Decision, PanelName
+
+
+class Peeked(Protocol):
+    """The session that is looked at."""
+
+    @property
+    def heading(self) -> str: ...
+
+    def cards(self) -> Sequence[Card]:
+        """What it and its children ask, oldest first."""
+        ...
+
+    def show_in(self, view: Transcript) -> None:
+        """Draw its conversation there, live, until `hide`."""
+        ...
+
+    def hide(self) -> None: ...
+
+    async def load_older(self) -> None: ...
+
+    async def decide(self, approval_ids: Sequence[UUID], decision: Decision) -> None: ...
+
+    async def open_panel(self, panel: PanelName, card: Card, pane: ApprovalsPane) -> None: ...
+
+    async def reply(self, text: str) -> None: ...
+
+
+class Peek(ModalScreen[bool]):
+    """Its result says whether the session is to be opened."""
+
+    DEFAULT_CSS = """
+    Peek { background: $background; }
+    Peek > .title { height: 1; padding: 0 1; background: $panel; text-style: bold; text-wrap: nowrap;
+                    text-overflow: ellipsis; }
+    Peek > Transcript { height: 1fr; min-height: 3; }
+    Peek > ApprovalsPane { height: auto; min-height: 8; max-height: 60%; display: none; }
+    Peek > ApprovalsPane.-waiting { display: block; }
+    Peek > Input { height: 3; border: round $foreground 35%; }
+    Peek > Input:focus { border: round $primary; }
+    """
+    AUTO_FOCUS = "Input"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "Close"),
+        Binding("f4", "answer", "Approvals"),
+        Binding("f3", "read", "Conversation"),
+        Binding("ctrl+o", "open", "Open", priority=True),
+    ]
+
+    def __init__(self, peeked: Peeked, *, arm_seconds: float) -> None:
+        super().__init__()
+        self._peeked = peeked
+        self._arm_seconds = arm_seconds
+
+    def compose(self) -> ComposeResult:
+        yield Static(self._peeked.heading, classes="title", markup=False)
+        yield Transcript()
+        yield ApprovalsPane(arm_seconds=self._arm_seconds)
+        yield Input(placeholder="Reply without opening it; Enter sends", select_on_focus=False)
+        yield Footer(show_command_palette=False)
+
+    @property
+    def approvals(self) -> ApprovalsPane:
+        return self.query_one(ApprovalsPane)
+
+    def on_mount(self) -> None:
+        self._peeked.show_in(self.query_one(Transcript))
+        self._draw_requests()
+        self.set_interval(1.0, self._tick)
+
+    def on_unmount(self) -> None:
+        self._peeked.hide()
+
+    def show_requests(self) -> None:
+        """Something was asked or answered somewhere."""
+        if self.is_mounted:
+            self._draw_requests()
+
+    def _tick(self) -> None:
+        """Bring times up to date."""
+        self.query_one(".title", Static).update(self._peeked.heading)
+        self.approvals.draw()
+
+    def _draw_requests(self) -> None:
+        self.approvals.show(self._peeked.cards())
+        self._tick()
+
+    def on_key(self) -> None:
+        """Any key anywhere means that the keyboard is not quiet."""
+        if not self.approvals.has_focus:
+            self.approvals.disarm()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.approvals.disarm()
+
+    def on_screen_resume(self) -> None:
+        self.approvals.disarm()
+
+    def on_approvals_pane_emptied(self) -> None:
+        """Nothing is left to answer: what is typed next belongs into the reply."""
+        self.query_one(Input).focus()
+
+    def action_back(self) -> None:
+        """One layer at a time."""
+        reply = self.query_one(Input)
+        if self.approvals.has_focus:
+            reply.focus()
+        else:
+            self.dismiss(False)
+
+    def action_open(self) -> None:
+        self.dismiss(True)
+
+    def action_answer(self) -> None:
+        if self.approvals.count:
+            self.approvals.focus()
+
+    def action_read(self) -> None:
+        self.query_one(Transcript).focus()
+
+    @on(PagedView.NeedOlder)
+    @work(group="older", exclusive=True, exit_on_error=False)
+    async def _need_older(self) -> None:
+        await self._peeked.load_older()
+
+    @on(ApprovalsPane.Decided)
+    @work(group="decide", exit_on_error=False)
+    async def _decided(self, event: ApprovalsPane.Decided) -> None:
+        await self._peeked.decide(event.approval_ids, event.decision)
+
+    @on(ApprovalsPane.PanelWanted)
+    @work(group="panel", exclusive=True, exit_on_error=False)
+    async def _panel_wanted(self, event: ApprovalsPane.PanelWanted) -> None:
+        await self._peeked.open_panel(event.panel, event.card, self.approvals)
+
+    @on(Input.Submitted)
+    @work(group="send", exit_on_error=False)
+    async def _reply(self, event: Input.Submitted) -> None:
+        if event.value.strip():
+            event.input.clear()
+            await self._peeked.reply(event.value)

@@ -1,0 +1,87 @@
+"""What a row of the list says of its session: a glyph and words for the state, never colour alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from cos.tui import wording
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from cos.core.sessions import SessionRow
+    from cos.tui.session_activity import Activity
+
+Tone = Literal["waiting", "active", "news", "failed", "quiet"]
+
+GLYPHS: Final = {
+    "waiting for approval": "!",
+    "waiting for an answer": "?",
+    "thinking": "◐",
+    "tool": "◆",
+    "retrying": "↻",
+    "running": "●",
+    "queued": "»",
+    "queue paused": "‖",
+    "done unseen": "✓",
+    "failed": "✗",
+    "cancelled": "⊘",
+    "interrupted": "↯",
+    "archived": "▫",
+    "idle": "○",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RowState:
+    """How a session is."""
+
+    word: str
+    """A key of `GLYPHS`."""
+    words: str
+    """The whole of it, with how long and how many."""
+    tone: Tone
+
+    @property
+    def glyph(self) -> str:
+        return GLYPHS[self.word]
+
+
+def state_of(row: SessionRow, activity: Activity | None, now: datetime) -> RowState:
+    """The most pressing state. `activity` is what the running turn does, when it runs in this process."""
+    if row.waiting:
+        word = "waiting for approval" if row.waiting_kind == "tool_call" else "waiting for an answer"
+        since = f" {wording.span(now - row.waiting_since)}" if row.waiting_since else ""
+        return RowState(word, f"{word}{since}{f' ({row.waiting})' if row.waiting > 1 else ''}", "waiting")
+    if row.is_running:
+        return _running(row, activity, now)
+    if row.queued:
+        word = "queue paused" if row.queue_paused else "queued"
+        return RowState(word, f"{word} {row.queued}", "active")
+    return _resting(row)
+
+
+def _running(row: SessionRow, activity: Activity | None, now: datetime) -> RowState:
+    word, what, since = ("running", "running", row.turn_started_at)
+    if activity is not None:
+        word, since = activity.word, activity.since
+        what = f"{word} {wording.one_line(activity.tool)}" if activity.tool else word
+    length = f" {wording.span(now - since)}" if since else ""
+    queued = f", queued {row.queued}" if row.queued else ""
+    return RowState(word, f"{what}{length}{queued}", "active")
+
+
+def _resting(row: SessionRow) -> RowState:
+    if row.is_archived:
+        return RowState("archived", "archived", "quiet")
+    status = str(row.turn_status) if row.turn_status else "idle"
+    if status in {"failed", "cancelled", "interrupted"}:
+        tone: Tone = "failed" if status != "cancelled" else "quiet"
+        return RowState(status, f"{status} unseen" if row.is_unseen else status, tone)
+    return RowState("done unseen", "done unseen", "news") if row.is_unseen else RowState("idle", "idle", "quiet")
+
+
+def context_share(row: SessionRow) -> float | None:
+    """How full the context is, 0 to 1; None when nobody knows."""
+    return row.context.share if row.context else None
