@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from cos.agent.errors import TurnCancelled
+from cos.agent.errors import CosError, TurnCancelled, TurnStopped
 from cos.agent.events import ContextUpdated, RetryScheduled, Usage
+from cos.agent.hook_rules import first_action
 from cos.agent.provider import (
     ModelReply,
     ModelRequest,
@@ -66,22 +67,23 @@ class ModelCaller:
         Raises:
             ProviderError: the last attempt failed, or the first in a way that another attempt cannot mend.
             TurnCancelled: the turn's token was set.
+            TurnStopped: a plugin does not let the request out.
         """
         request = ModelRequest(prompt=state.session.prompt, messages=tuple(state.history), allow_tools=allow_tools)
         state.open_reply = ShownReply(state.turn, self._journal, state.publish)
         for number in range(1, self._retry.max_attempts + 1):
             state.open_reply.begin_attempt()
             state.model_calls += 1
-            attempt = _Attempt(number, self._attempt_arguments(state))
+            attempt = _Attempt(number, self._attempt_arguments(state, request) | {"attempt": number})
             try:
-                await state.cancel.guard(self._hooks.fire("pre_api_request", **attempt.arguments))
+                await state.cancel.guard(self._let_out(attempt))
                 await state.cancel.guard(self._stream(state.open_reply, request, attempt))
             except ProviderUnavailable as error:
                 await self._failed(state, attempt, error)
                 if number == self._retry.max_attempts:
                     raise
                 await self._wait(state, number, error)
-            except (ProviderError, TurnCancelled, asyncio.CancelledError) as error:
+            except (CosError, asyncio.CancelledError) as error:
                 await self._failed(state, attempt, error)
                 raise
             else:
@@ -91,7 +93,7 @@ class ModelCaller:
     async def _succeeded(self, state: TurnState, shown: ShownReply, attempt: _Attempt) -> ModelReply:
         reply = attempt.reply
         state.usage += reply.usage
-        await shown.end_attempt()
+        # First, so that a journal that fails now does not leave the attempt without its end.
         await self._hooks.fire(
             "post_api_request",
             **attempt.ending(),
@@ -100,9 +102,21 @@ class ModelCaller:
             usage=reply.usage,
             assistant_tool_call_count=len(reply.calls),
         )
+        await shown.end_attempt()
         window = self._provider.context_window(state.session.prompt.model)
         state.publish(ContextUpdated(turn=state.turn, model=reply.model, usage=reply.usage, context_window=window))
         return reply
+
+    async def _let_out(self, attempt: _Attempt) -> None:
+        """
+        Raises:
+            TurnStopped: a plugin stops the turn here.
+        """
+        returns = await self._hooks.fire("pre_api_request", **attempt.arguments)
+        stop = first_action(returns, frozenset({"stop"}))
+        if stop is not None:
+            message = str(stop.get("message") or "a plugin stopped the turn before its next model call")
+            raise TurnStopped(message, stop_reason=str(stop.get("stop_reason") or "stopped"))
 
     async def _stream(self, shown: ShownReply, request: ModelRequest, attempt: _Attempt) -> None:
         limit = self._retry.silence_seconds
@@ -139,7 +153,7 @@ class ModelCaller:
             retry_count=attempt.number - 1,
             max_retries=self._retry.max_attempts - 1,
             retryable=retryable,
-            reason=str(error) if isinstance(error, ProviderError) else "cancelled",
+            reason="cancelled" if isinstance(error, TurnCancelled | asyncio.CancelledError) else str(error),
             error={"type": type(error).__name__, "message": str(error)},
             usage=usage,
         )
@@ -157,7 +171,8 @@ class ModelCaller:
         )
         await state.cancel.guard(asyncio.sleep(delay))
 
-    def _attempt_arguments(self, state: TurnState) -> dict[str, Any]:
+    def _attempt_arguments(self, state: TurnState, request: ModelRequest) -> dict[str, Any]:
+        parent, newest = state.session.parent_session_id, next(reversed(request.messages), None)
         return state.hook_ids() | {
             "api_request_id": state.api_request_id,
             "platform": state.session.platform,
@@ -167,4 +182,6 @@ class ModelCaller:
             "api_call_count": state.model_calls,
             "message_count": len(state.history),
             "started_at": datetime.now(UTC),
+            "purpose": "compaction" if getattr(newest, "origin", None) == "compaction" else "turn",
+            "parent_session_id": str(parent) if parent else None,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import date
 
 from cos import __version__
 
@@ -10,6 +11,7 @@ COMMANDS = {
     "chat": "cos.cli.chat",
     "ask": "cos.cli.ask",
     "approvals": "cos.cli.approvals",
+    "cost": "cos.cli.plugin_command",
     "doctor": "cos.cli.doctor",
 }
 """Command -> the module that runs it, imported only then."""
@@ -20,13 +22,15 @@ def build_parser() -> argparse.ArgumentParser:
         prog="cos",
         description="CommonOS: several agents, one terminal. Start with `cos chat`.",
         epilog="Settings live in commonos.toml and profiles/<id>/; `cos doctor` tells where. "
-        "Exit codes of `cos ask`: 0 completed, 1 failed, 2 usage or configuration, 3 refused or denied, 4 cancelled.",
+        "Exit codes of `cos ask`: 0 completed, 1 failed, 2 usage or configuration, 3 refused or denied, 4 cancelled, "
+        "5 stopped by a budget.",
     )
     parser.add_argument("--version", action="version", version=f"cos {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _chat(commands.add_parser("chat", help="open the terminal app"))
     _ask(commands.add_parser("ask", help="run one turn and print the reply"))
     _approvals(commands.add_parser("approvals", help="list and answer what waits for an answer"))
+    _cost(commands.add_parser("cost", help="what clients, projects and models cost, and budgets"))
     _doctor(commands.add_parser("doctor", help="check everything and say what to do"))
     return parser
 
@@ -81,6 +85,30 @@ def _approvals(parser: argparse.ArgumentParser) -> None:
     deny.add_argument("--reason", metavar="TEXT", help="what the model is told, word for word")
 
 
+def _cost(parser: argparse.ArgumentParser) -> None:
+    parser.description = "What model calls cost, from the database. Without an action: a report."
+    parser.add_argument(
+        "--by",
+        metavar="KEY|tag|profile|model|session|day|week|month",
+        help="the key of a tag (client groups by client:...), or one of the words; default: bill.tag_key",
+    )
+    parser.add_argument("--with-children", action="store_true", help="by session: child sessions count for their root")
+    parser.add_argument("--since", type=_day, metavar="DAY", help="from this day on, such as 2026-11-01")
+    parser.add_argument("--until", type=_day, metavar="DAY", help="up to this day, which is included")
+    parser.add_argument("--tz", metavar="ZONE", help="the time zone of the days, such as Europe/Berlin")
+    parser.add_argument("--format", choices=["table", "csv", "json"], default="table", help="csv and json are exact")
+    parser.add_argument("--speed", action="store_true", help="time to the first token and tokens per second by model")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    budgets = actions.add_parser("budgets", help="every budget and what is spent of it")
+    override = actions.add_parser("override", help="let a budget spend more, once, in its present period")
+    override.add_argument("budget", metavar="BUDGET", help="its name, such as client:acme/month")
+    override.add_argument("amount", metavar="AMOUNT", help="US dollars")
+    for action in (budgets, override):
+        action.add_argument("--session", metavar="ID", help="the session, for a budget per session")
+    reprice = actions.add_parser("reprice", help="price the calls that had no price; priced ones never change")
+    reprice.add_argument("--dry-run", action="store_true", help="only say what would be priced")
+
+
 def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.description = "Check folders, settings, profiles, keys, the database and the terminal."
     parser.add_argument("--json", action="store_true", help="print the checks as JSON")
@@ -88,6 +116,13 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
 
 def _profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="ID", help="the profile to use (else COS_PROFILE, else default_profile)")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-11-01") from None
 
 
 def _seconds(text: str) -> float:

@@ -47,6 +47,7 @@ from cos.core.postgres.database import Database
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.listener import Listener
+from cos.core.postgres.plugin_loans import plugin_host
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
@@ -142,7 +143,8 @@ async def _compose(
     journal, sessions, feed, hooks = PostgresJournal(database), Sessions(database), LiveFeed(), HookBus()
     for orphan in await sweep_orphans(database, journal):
         log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
-    plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks)
+    host = plugin_host(database, config, list(profiles), feed.publish)
+    plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
     tools = plugins.tools
     grants = Grants(database)
     _register_policy(hooks, profiles, request.flags, tools, grants)
@@ -171,6 +173,8 @@ async def _compose(
     )
     dispatcher.commands.add(*plugins.commands)
     background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish))
+    for work in plugins.repeated:
+        background.every(work.seconds, work.name, work.work)
     return Core(
         paths=paths,
         config=config,

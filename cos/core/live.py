@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from cos.agent.events import AgentEvent, MessageDelta, ThinkingDelta, ToolOutput
+from cos.agent.events import AgentEvent, MessageDelta, ThinkingDelta, ToolOutput, TurnEvent
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -68,7 +68,12 @@ class Resync:
     type: ClassVar[str] = "resync"
 
 
-CoreEvent = AgentEvent | SessionCreated | SessionUpdated | SessionTouched | QueueChanged
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginEvent(TurnEvent):
+    """What a plugin says about a turn. Its `type` begins with the plugin's name and a dot."""
+
+
+CoreEvent = AgentEvent | SessionCreated | SessionUpdated | SessionTouched | QueueChanged | PluginEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from cos.agent.errors import CosError
 from cos.agent.events import TurnCompleted
-from cos.core.live import Resync, SessionEvent, SessionTouched, session_of
+from cos.core.live import PluginEvent, Resync, SessionEvent, SessionTouched, session_of
 from cos.tui.answering import Answering
 from cos.tui.conversations import Conversations
 from cos.tui.headline import status_of, title_of
@@ -129,7 +129,7 @@ class SessionControl:
             if isinstance(event, Resync):
                 await self._resync()
                 return
-            if not isinstance(event, SessionEvent):
+            if not isinstance(event, SessionEvent | PluginEvent):
                 self._conversations.take(event)
                 if isinstance(event, TurnCompleted):
                     self._stopping.discard(event.turn.session_id)
