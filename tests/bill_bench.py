@@ -90,7 +90,7 @@ class BillBench:
         failure = {
             "ended_at": datetime.now(UTC), "api_duration": 1.0, "first_token_seconds": None, "status_code": None,
             "retry_count": 0, "max_retries": 4, "retryable": True, "reason": "broke", "usage": usage,
-            "error": {"type": "ProviderUnavailable", "message": "secret words"},
+            "response_model": None, "error": {"type": "ProviderUnavailable", "message": "secret words"},
         }  # fmt: skip
         await self.hooks.fire("api_request_error", **given | failure | more)
 

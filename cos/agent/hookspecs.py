@@ -71,7 +71,7 @@ HOOKS: Final[dict[str, HookSpec]] = {
     "api_request_error": HookSpec(
         "After an attempt that failed or was cancelled; `usage` is what was reported until then.",
         (*_ATTEMPT, "ended_at", "api_duration", "first_token_seconds", "status_code", "retry_count", "max_retries",
-         "retryable", "reason", "error", "usage"),
+         "retryable", "reason", "error", "response_model", "usage"),
     ),
     "on_session_start": HookSpec("The first turn of a new session.", (*_IDS, "model", "platform")),
     "on_session_end": HookSpec(

@@ -155,6 +155,7 @@ class ModelCaller:
             retryable=retryable,
             reason="cancelled" if isinstance(error, TurnCancelled | asyncio.CancelledError) else str(error),
             error={"type": type(error).__name__, "message": str(error)},
+            response_model=attempt.reply.model or None,
             usage=usage,
         )
 
