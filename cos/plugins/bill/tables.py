@@ -177,7 +177,7 @@ def _running(report: Report) -> str:
 
 def _exact(figures: Figures) -> list[str]:
     values = (getattr(figures, field.name) for field in fields(figures))
-    return [format(value, "f") if isinstance(value, Decimal) else str(value) for value in values]
+    return [format(value.normalize(), "f") if isinstance(value, Decimal) else str(value) for value in values]
 
 
 def _plain(figures: Figures) -> dict[str, Any]:
