@@ -58,19 +58,18 @@ CREATE INDEX IF NOT EXISTS model_calls_running ON model_calls (owner_key) WHERE 
 CREATE INDEX IF NOT EXISTS model_calls_unpriced ON model_calls (started_at)
     WHERE cost_usd IS NULL AND status NOT IN ('running', 'lost');
 
--- The time zone whose days `bill_days` counts. One row.
+-- The time zone whose days `bill_sums` counts. One row.
 CREATE TABLE IF NOT EXISTS bill_state (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     timezone text NOT NULL
 );
 
--- The ended calls of each day, summed up: always equal to the rows, because a trigger keeps them so.
-CREATE TABLE IF NOT EXISTS bill_days (
+-- The ended calls of each day, summed up for each group that they belong to: see bill_groups. They always equal the
+-- rows, because a trigger keeps them so.
+CREATE TABLE IF NOT EXISTS bill_sums (
+    kind text NOT NULL,
+    name text NOT NULL,
     day date NOT NULL,
-    profile_id text NOT NULL,
-    provider text NOT NULL,
-    model text NOT NULL,
-    tags text[] NOT NULL,
     calls bigint NOT NULL,
     unpriced bigint NOT NULL,
     lost bigint NOT NULL,
@@ -82,8 +81,9 @@ CREATE TABLE IF NOT EXISTS bill_days (
     cache_read_tokens bigint NOT NULL,
     cache_write_5m_tokens bigint NOT NULL,
     cache_write_1h_tokens bigint NOT NULL,
-    PRIMARY KEY (day, profile_id, provider, model, tags)
+    PRIMARY KEY (kind, name, day)
 );
+CREATE INDEX IF NOT EXISTS bill_sums_by_day ON bill_sums (kind, day);
 
 -- Once in a period a budget says that it is nearly or wholly spent. period_key: the first day, or the root session.
 CREATE TABLE IF NOT EXISTS bill_warnings (
@@ -107,29 +107,45 @@ CREATE TABLE IF NOT EXISTS bill_overrides (
 );
 CREATE INDEX IF NOT EXISTS bill_overrides_by_period ON bill_overrides (scope, period, period_key);
 
--- Add one call to its day (sign 1) or take it away (sign -1).
+-- The groups of a call. Of kind `tag` one for each tag ('' without any), of kind `key:<key>` one for each key, named
+-- by all values that the call has for it; of every other kind exactly one. root: the call counts for its root session.
+CREATE OR REPLACE FUNCTION bill_groups(profile_id text, model text, tags text[], session_id uuid, root_session_id uuid)
+RETURNS TABLE (kind text, name text) LANGUAGE sql IMMUTABLE AS $$
+SELECT * FROM (VALUES ('all', ''), ('profile', profile_id), ('model', model), ('session', session_id::text),
+                      ('root', root_session_id::text)) AS v (kind, name)
+UNION ALL
+SELECT 'tag', t.tag FROM unnest(CASE WHEN tags = '{}' THEN ARRAY[''] ELSE tags END) AS t (tag)
+UNION ALL
+SELECT 'key:' || split_part(t.tag, ':', 1), string_agg(split_part(t.tag, ':', 2), ' + ' ORDER BY t.tag)
+FROM unnest(tags) AS t (tag) GROUP BY split_part(t.tag, ':', 1)
+$$;
+
+-- Add one call to its groups (sign 1) or take it away (sign -1).
 CREATE OR REPLACE FUNCTION bill_count(call model_calls, sign integer) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    day date := (call.started_at AT TIME ZONE (SELECT s.timezone FROM bill_state s))::date;
 BEGIN
-    INSERT INTO bill_days AS d
-    VALUES ((call.started_at AT TIME ZONE (SELECT timezone FROM bill_state))::date, call.profile_id, call.provider,
-            call.model, call.tags, sign, sign * (call.cost_usd IS NULL AND call.status <> 'lost')::integer,
-            sign * (call.status = 'lost')::integer, sign * call.is_partial::integer,
-            sign * COALESCE(call.cost_usd, 0), sign * COALESCE(call.cache_saved_usd, 0),
-            sign * COALESCE(call.input_tokens, 0), sign * COALESCE(call.output_tokens, 0),
-            sign * COALESCE(call.cache_read_tokens, 0), sign * COALESCE(call.cache_write_5m_tokens, 0),
-            sign * COALESCE(call.cache_write_1h_tokens, 0))
-    ON CONFLICT (day, profile_id, provider, model, tags) DO UPDATE
-    SET calls = d.calls + excluded.calls, unpriced = d.unpriced + excluded.unpriced, lost = d.lost + excluded.lost,
-        partial = d.partial + excluded.partial, cost_usd = d.cost_usd + excluded.cost_usd,
-        cache_saved_usd = d.cache_saved_usd + excluded.cache_saved_usd,
-        input_tokens = d.input_tokens + excluded.input_tokens,
-        output_tokens = d.output_tokens + excluded.output_tokens,
-        cache_read_tokens = d.cache_read_tokens + excluded.cache_read_tokens,
-        cache_write_5m_tokens = d.cache_write_5m_tokens + excluded.cache_write_5m_tokens,
-        cache_write_1h_tokens = d.cache_write_1h_tokens + excluded.cache_write_1h_tokens;
+    INSERT INTO bill_sums AS b
+    SELECT g.kind, g.name, day, sign, sign * (call.cost_usd IS NULL AND call.status <> 'lost')::integer,
+           sign * (call.status = 'lost')::integer, sign * call.is_partial::integer,
+           sign * COALESCE(call.cost_usd, 0), sign * COALESCE(call.cache_saved_usd, 0),
+           sign * COALESCE(call.input_tokens, 0), sign * COALESCE(call.output_tokens, 0),
+           sign * COALESCE(call.cache_read_tokens, 0), sign * COALESCE(call.cache_write_5m_tokens, 0),
+           sign * COALESCE(call.cache_write_1h_tokens, 0)
+    FROM bill_groups(call.profile_id, call.model, call.tags, call.session_id, call.root_session_id) g
+    ORDER BY 1, 2
+    ON CONFLICT ON CONSTRAINT bill_sums_pkey DO UPDATE
+    SET calls = b.calls + excluded.calls, unpriced = b.unpriced + excluded.unpriced, lost = b.lost + excluded.lost,
+        partial = b.partial + excluded.partial, cost_usd = b.cost_usd + excluded.cost_usd,
+        cache_saved_usd = b.cache_saved_usd + excluded.cache_saved_usd,
+        input_tokens = b.input_tokens + excluded.input_tokens,
+        output_tokens = b.output_tokens + excluded.output_tokens,
+        cache_read_tokens = b.cache_read_tokens + excluded.cache_read_tokens,
+        cache_write_5m_tokens = b.cache_write_5m_tokens + excluded.cache_write_5m_tokens,
+        cache_write_1h_tokens = b.cache_write_1h_tokens + excluded.cache_write_1h_tokens;
 END $$;
 
-CREATE OR REPLACE FUNCTION bill_keep_days() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION bill_keep_sums() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP <> 'INSERT' AND OLD.status <> 'running' THEN
         PERFORM bill_count(OLD, -1);
@@ -142,50 +158,59 @@ END $$;
 
 DO $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'model_calls_days' AND tgrelid = 'model_calls'::regclass) THEN
-        CREATE TRIGGER model_calls_days AFTER INSERT OR UPDATE OR DELETE ON model_calls
-            FOR EACH ROW EXECUTE FUNCTION bill_keep_days();
+    IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'model_calls_sums' AND tgrelid = 'model_calls'::regclass) THEN
+        CREATE TRIGGER model_calls_sums AFTER INSERT OR UPDATE OR DELETE ON model_calls
+            FOR EACH ROW EXECUTE FUNCTION bill_keep_sums();
     END IF;
 END $$;
 
--- Figures of the days from `since` to before `until` (NULL = no bound), one row per day, profile, provider, model and
--- set of tags. Days of the kept time zone come from bill_days, those of any other from the rows.
-CREATE OR REPLACE FUNCTION bill_facts(since date, until date, tz text)
-RETURNS TABLE (day date, profile_id text, provider text, model text, tags text[], calls bigint, unpriced bigint,
-               lost bigint, partial bigint, cost_usd numeric, cache_saved_usd numeric, input_tokens bigint,
-               output_tokens bigint, cache_read_tokens bigint, cache_write_5m_tokens bigint,
-               cache_write_1h_tokens bigint)
+-- Sums of the days from `since` to before `until` (NULL = no bound), one row per day and group of the kind `wanted`
+-- (NULL = of every kind). Days of the kept time zone come from bill_sums, those of any other from the rows.
+CREATE OR REPLACE FUNCTION bill_facts(wanted text, since date, until date, tz text)
+RETURNS TABLE (kind text, name text, day date, calls bigint, unpriced bigint, lost bigint, partial bigint,
+               cost_usd numeric, cache_saved_usd numeric, input_tokens bigint, output_tokens bigint,
+               cache_read_tokens bigint, cache_write_5m_tokens bigint, cache_write_1h_tokens bigint)
 LANGUAGE sql STABLE AS $$
-SELECT d.day, d.profile_id, d.provider, d.model, d.tags, d.calls, d.unpriced, d.lost, d.partial, d.cost_usd,
-       d.cache_saved_usd, d.input_tokens, d.output_tokens, d.cache_read_tokens, d.cache_write_5m_tokens,
-       d.cache_write_1h_tokens
-FROM bill_days d
-WHERE tz = (SELECT s.timezone FROM bill_state s) AND d.calls <> 0
-  AND d.day >= COALESCE(since, '-infinity') AND d.day < COALESCE(until, 'infinity')
+SELECT b.kind, b.name, b.day, b.calls, b.unpriced, b.lost, b.partial, b.cost_usd, b.cache_saved_usd, b.input_tokens,
+       b.output_tokens, b.cache_read_tokens, b.cache_write_5m_tokens, b.cache_write_1h_tokens
+FROM bill_sums b
+WHERE tz = (SELECT s.timezone FROM bill_state s) AND b.calls <> 0 AND (wanted IS NULL OR b.kind = wanted)
+  AND b.day >= COALESCE(since, '-infinity') AND b.day < COALESCE(until, 'infinity')
 UNION ALL
-SELECT (c.started_at AT TIME ZONE tz)::date, c.profile_id, c.provider, c.model, c.tags, count(*),
-       count(*) FILTER (WHERE c.cost_usd IS NULL AND c.status <> 'lost'), count(*) FILTER (WHERE c.status = 'lost'),
-       count(*) FILTER (WHERE c.is_partial), COALESCE(sum(c.cost_usd), 0), COALESCE(sum(c.cache_saved_usd), 0),
-       COALESCE(sum(c.input_tokens), 0)::bigint, COALESCE(sum(c.output_tokens), 0)::bigint,
-       COALESCE(sum(c.cache_read_tokens), 0)::bigint, COALESCE(sum(c.cache_write_5m_tokens), 0)::bigint,
-       COALESCE(sum(c.cache_write_1h_tokens), 0)::bigint
-FROM model_calls c
-WHERE tz IS DISTINCT FROM (SELECT s.timezone FROM bill_state s) AND c.status <> 'running'
-  AND c.started_at >= COALESCE(since::timestamp AT TIME ZONE tz, '-infinity')
-  AND c.started_at < COALESCE(until::timestamp AT TIME ZONE tz, 'infinity')
-GROUP BY 1, 2, 3, 4, 5
+SELECT g.kind, g.name, r.day, sum(r.calls)::bigint, sum(r.unpriced)::bigint, sum(r.lost)::bigint,
+       sum(r.partial)::bigint, sum(r.cost_usd), sum(r.cache_saved_usd), sum(r.input_tokens)::bigint,
+       sum(r.output_tokens)::bigint, sum(r.cache_read_tokens)::bigint, sum(r.cache_write_5m_tokens)::bigint,
+       sum(r.cache_write_1h_tokens)::bigint
+FROM (
+    SELECT (c.started_at AT TIME ZONE tz)::date AS day, c.profile_id, c.model, c.tags, c.session_id, c.root_session_id,
+           count(*) AS calls, count(*) FILTER (WHERE c.cost_usd IS NULL AND c.status <> 'lost') AS unpriced,
+           count(*) FILTER (WHERE c.status = 'lost') AS lost, count(*) FILTER (WHERE c.is_partial) AS partial,
+           COALESCE(sum(c.cost_usd), 0) AS cost_usd, COALESCE(sum(c.cache_saved_usd), 0) AS cache_saved_usd,
+           COALESCE(sum(c.input_tokens), 0) AS input_tokens, COALESCE(sum(c.output_tokens), 0) AS output_tokens,
+           COALESCE(sum(c.cache_read_tokens), 0) AS cache_read_tokens,
+           COALESCE(sum(c.cache_write_5m_tokens), 0) AS cache_write_5m_tokens,
+           COALESCE(sum(c.cache_write_1h_tokens), 0) AS cache_write_1h_tokens
+    FROM model_calls c
+    WHERE tz IS DISTINCT FROM (SELECT s.timezone FROM bill_state s) AND c.status <> 'running'
+      AND c.started_at >= COALESCE(since::timestamp AT TIME ZONE tz, '-infinity')
+      AND c.started_at < COALESCE(until::timestamp AT TIME ZONE tz, 'infinity')
+    GROUP BY 1, 2, 3, 4, 5, 6
+) AS r
+CROSS JOIN LATERAL bill_groups(r.profile_id, r.model, r.tags, r.session_id, r.root_session_id) AS g
+WHERE wanted IS NULL OR g.kind = wanted
+GROUP BY 1, 2, 3
 $$;
 
--- Let bill_days count the days of another time zone: all of them are summed up again.
-CREATE OR REPLACE FUNCTION bill_use_timezone(tz text) RETURNS void LANGUAGE plpgsql AS $$
+-- Let bill_sums count the days of another time zone: all of them are summed up again.
+CREATE OR REPLACE FUNCTION bill_use_timezone(tz text) RETURNS void LANGUAGE plpgsql SET work_mem = '128MB' AS $$
 BEGIN
     LOCK TABLE model_calls IN SHARE ROW EXCLUSIVE MODE;
     IF EXISTS (SELECT FROM bill_state s WHERE s.timezone = tz) THEN
         RETURN;
     END IF;
     DELETE FROM bill_state;
-    DELETE FROM bill_days;
+    DELETE FROM bill_sums;
     -- While bill_state is empty, bill_facts reads the rows.
-    INSERT INTO bill_days SELECT * FROM bill_facts(NULL, NULL, tz);
+    INSERT INTO bill_sums SELECT * FROM bill_facts(NULL, NULL, NULL, tz);
     INSERT INTO bill_state (timezone) VALUES (tz);
 END $$;

@@ -16,9 +16,10 @@ from psycopg.conninfo import make_conninfo
 
 from cos.agent.events import Usage
 from cos.core.embedded import EmbeddedPostgres
+from cos.core.postgres.database import Database
 from cos.core.postgres.schema import apply_core_schema
 from cos.plugins.bill.reports import Span
-from tests.bill_bench import BillBench, Database, bill_bench
+from tests.bill_bench import BillBench, bill_bench
 from tests.fix_database import shared_folder
 
 CALLS = 1_000_000
@@ -44,16 +45,16 @@ WRITES = 200
 
 async def fill(bill: BillBench) -> None:
     start = datetime.now(UTC) - timedelta(days=364)
-    await bill.rows("ALTER TABLE model_calls DISABLE TRIGGER model_calls_days")
+    await bill.rows("ALTER TABLE model_calls DISABLE TRIGGER model_calls_sums")
     await bill.database.fetch(FILL, {"start": start})
-    await bill.rows("ALTER TABLE model_calls ENABLE TRIGGER model_calls_days")
+    await bill.rows("ALTER TABLE model_calls ENABLE TRIGGER model_calls_sums")
     await bill.rows("DELETE FROM bill_state")
     began = time.perf_counter()
     await bill.rows("SELECT bill_use_timezone('UTC')")
-    days = (await bill.rows("SELECT count(*) AS n FROM bill_days"))[0]["n"]
+    days = (await bill.rows("SELECT count(*) AS n FROM bill_sums"))[0]["n"]
     print(f"summing all days up again: {time.perf_counter() - began:.1f} s, {days:,} rows")
     await bill.rows("ANALYZE model_calls")
-    await bill.rows("ANALYZE bill_days")
+    await bill.rows("ANALYZE bill_sums")
 
 
 async def measure(name: str, read: Callable[[], Awaitable[object]], times: int = 5) -> None:

@@ -191,7 +191,7 @@ async def play(plan: Plan, url: str, folder: Path) -> None:
     account = Account(plan)
     with ApiServer(answer=account.answer) as api:
         async with bill_bench(url, folder, f'[bill.servers]\n"{api.url}" = "anthropic"') as bill:
-            await bill.rows("TRUNCATE model_calls, bill_days")
+            await bill.rows("TRUNCATE model_calls, bill_sums")
             world = World(bill, api)
             sessions = [await world.session(tags) for tags in plan.sessions]
             for prompt in plan.prompts:

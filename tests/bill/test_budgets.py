@@ -65,24 +65,23 @@ async def test_an_override_lets_a_budget_spend_more_once(core_url: str, tmp_path
 @pytest.mark.parametrize(
     ("scope", "paid", "free"),
     [
-        ("tag = 'client:a'", {"tags": ("client:a",)}, {"tags": ("client:b",)}),
-        ("key = 'client'", {"tags": ("client:a", "x:y")}, {"tags": ("client:b",)}),
-        ("profile = 'work'", {"profile_id": "work"}, {"profile_id": "home"}),
+        ("tag = 'client:a'", ("client:a", "home"), ("client:b", "home")),
+        ("key = 'client'", ("client:a", "work"), ("client:b", "work")),
+        ("profile = 'work'", ("client:a", "work"), ("client:a", "home")),
     ],
 )
 async def test_a_budget_holds_only_for_its_scope(
-    core_url: str, tmp_path: Path, scope: str, paid: dict[str, object], free: dict[str, object]
+    core_url: str, tmp_path: Path, scope: str, paid: tuple[str, str], free: tuple[str, str]
 ) -> None:
-    def turn(of: dict[str, object]) -> object:
-        given = dict(of)
-        tags = given.pop("tags", ())
-        return bill.turn(*tags, **given)  # type: ignore[misc]
-
     async with bill_bench(core_url, tmp_path, budget("week", 3, scope)) as bill:
-        await bill.dollars(turn(paid), 3)  # type: ignore[arg-type]
-        assert await bill.dollars(turn(free), 2) is None  # type: ignore[arg-type]
-        assert await bill.dollars(turn(paid), 1) is not None  # type: ignore[arg-type]
-        assert await bill.dollars(turn(free), 1) is None  # type: ignore[arg-type]
+
+        async def dollars(amount: int, of: tuple[str, str]) -> str | None:
+            return await bill.dollars(bill.turn(of[0], "other:tag", profile_id=of[1]), amount)
+
+        await dollars(3, paid)
+        assert await dollars(2, free) is None
+        assert await dollars(1, paid) is not None
+        assert await dollars(1, free) is None
 
 
 async def test_a_period_forgets_what_was_spent_before_it(core_url: str, tmp_path: Path) -> None:
@@ -145,5 +144,5 @@ async def test_unpriced_calls_are_not_counted_and_that_is_shown(core_url: str, t
     async with bill_bench(core_url, tmp_path, budget("day", 10)) as bill:
         await bill.call(bill.turn(), Usage(input_tokens=1), model="who-knows")
         (state,) = await bill.reports.budgets()
-        assert (state.unpriced, state.percent) == (1, 0)
+        assert (state.unpriced, state.percent) == (1, Decimal(0))
         assert "1 unpriced" in await cost(bill, "budgets")

@@ -11,6 +11,7 @@ from cos.agent.providers.scripted import Script, called
 from cos.agent.records import TurnStatus
 from cos.core.inbound import Inbound
 from cos.core.live import LiveFeed
+from cos.plugins.bill.reports import BillReports
 from tests.fix_home import CoreHome
 
 TOML = """plugins = ["bill", "workspace"]
@@ -58,6 +59,7 @@ async def test_a_spent_budget_ends_the_turn_and_raising_it_goes_on(core_home: Co
     assert "cos cost override client:acme/day AMOUNT" in stopped.error
     assert provider.unused == 1, "nothing was sent"
     reports = core.plugins.offered("bill")
+    assert isinstance(reports, BillReports)
     (state,) = await reports.budgets()
     await reports.override(state, Decimal(5), "test")
     assert (await ask(core, "three", first.turn.session_id)).text == "and on"

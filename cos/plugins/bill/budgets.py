@@ -44,6 +44,11 @@ class Budget:
     def name(self) -> str:
         return f"{self.scope}/{self.period}"
 
+    @property
+    def kind(self) -> str:
+        """The kind of its group in `bill_groups`."""
+        return "tag" if self.tag else "profile" if self.profile else "all"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetState:
@@ -140,8 +145,9 @@ class Budgets:
             return []
         asked = [
             {
-                "number": number, "scope": budget.scope, "period": budget.period, "profile": budget.profile,
-                "tag": budget.tag, "root": str(budget.root_session_id) if budget.root_session_id else None,
+                "number": number, "scope": budget.scope, "period": budget.period, "kind": budget.kind,
+                "name": budget.tag or budget.profile or "",
+                "root": str(budget.root_session_id) if budget.root_session_id else None,
             }
             for number, budget in enumerate(budgets)
         ]  # fmt: skip

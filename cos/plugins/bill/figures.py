@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from decimal import Decimal
@@ -34,6 +34,13 @@ class Figures:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:
         return cls(**{field.name: row[field.name] for field in fields(cls)})
+
+    def less(self, others: Iterable[Figures]) -> Figures:
+        """What is left when `others` are taken away."""
+        rest = {field.name: getattr(self, field.name) for field in fields(self)}
+        for other in others:
+            rest = {name: value - getattr(other, name) for name, value in rest.items()}
+        return Figures(**rest)
 
     @property
     def prompt_tokens(self) -> int:

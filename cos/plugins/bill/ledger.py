@@ -69,7 +69,8 @@ class Ledger:
         timezone = await self.timezone()
 
         async def work(connection: PluginConnection) -> BudgetState | None:
-            await self._lock(connection)
+            if self._budgets or unsaved:
+                await connection.execute(self._sql["lock"])
             for ending in unsaved:
                 await self._end(connection, ending)
             states = await self._states(connection, call, timezone)
@@ -89,7 +90,7 @@ class Ledger:
         timezone = await self.timezone()
 
         async def work(connection: PluginConnection) -> list[str]:
-            await self._lock(connection)
+            await connection.execute(self._sql["lock"])
             sentences: list[str] = []
             for ending in endings:
                 await self._end(connection, ending)
@@ -101,14 +102,20 @@ class Ledger:
 
     async def sweep(self) -> int:
         """Mark the calls of processes that are gone as lost; how many there were."""
-        return len(await self.database.fetch(self._sql["sweep"], {"owner_key": self.database.owner_key}))
+
+        async def work(connection: PluginConnection) -> int:
+            await connection.execute(self._sql["lock"])
+            key = {"owner_key": self.database.owner_key}
+            return len(await (await connection.execute(self._sql["sweep"], key)).fetchall())
+
+        return await self.database.transaction(work)
 
     async def reprice(self, prices: PriceBook, *, dry_run: bool) -> Repriced:
         """Price the rows that have no price. Rows that have one are never touched."""
         await prices.load()
 
         async def work(connection: PluginConnection) -> Repriced:
-            await connection.execute(self._sql["lock_budgets"])
+            await connection.execute(self._sql["lock"])
             rows = await (await connection.execute(self._sql["unpriced"])).fetchall()
             found, total = 0, Decimal(0)
             for row in rows:
@@ -122,10 +129,6 @@ class Ledger:
             return Repriced(priced=found, cost_usd=total, still_unpriced=len(rows) - found)
 
         return await self.database.transaction(work)
-
-    async def _lock(self, connection: PluginConnection) -> None:
-        if self._budgets:
-            await connection.execute(self._sql["lock_budgets"])
 
     async def _states(self, connection: PluginConnection, call: Call, timezone: str) -> list[BudgetState]:
         if not self._budgets:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FIXED: Final = ("tag", "profile", "model", "session", "day", "week", "month")
 """Groupings that are no tag key. A tag key of such a name is written `tag:profile`."""
+_KEY: Final = "key:"
 _IN_ORDER: Final = frozenset({"day", "week", "month"})
 
 
@@ -47,18 +48,17 @@ class BillReports:
     async def report(self, by: str, span: Span = ALL_TIME, *, with_children: bool = False) -> Report:
         """Cost grouped by a tag key or by one of `FIXED`. `with_children` counts for `session` only."""
         timezone = span.timezone or await self._ledger.timezone()
-        parameters = _bounds(span) | {"timezone": timezone}
-        if by == "session":
-            parameters |= {"with_children": with_children}
-        else:
-            key = None if by in FIXED else by.removeprefix("tag:")
-            parameters |= {"by": by if key is None else "key", "key": key}
-        statement = self._sql["by_session" if by == "session" else "grouped"]
-        rows = await self._ctx.database.fetch(statement, parameters)
-        groups = [Group(label=_text(row["label"]), figures=Figures.of(row)) for row in rows if not row["is_total"]]
+        kind = _kind(by, with_children=with_children)
+        parameters = _bounds(span) | {"timezone": timezone, "kind": kind, "period": by if by in _IN_ORDER else None}
+        rows = await self._ctx.database.fetch(self._sql["grouped"], parameters)
+        # No tag, no profile and no session has an empty name.
+        groups = [Group(label=row["label"] or None, figures=Figures.of(row)) for row in rows if not row["is_total"]]
+        total = next(Figures.of(row) for row in rows if row["is_total"])
+        if kind.startswith(_KEY):
+            rest = total.less(group.figures for group in groups)
+            groups += [Group(label=None, figures=rest)] if rest.calls else []
         if by == "session":
             groups = await self._titled(groups)
-        total = next(Figures.of(row) for row in rows if row["is_total"])
         running = await self._ctx.database.fetch(self._sql["running"])
         return Report(
             by=by,
@@ -113,7 +113,7 @@ class BillReports:
 
     async def total(self, span: Span = ALL_TIME) -> Figures:
         """All calls of the span; `cache_hit_rate` and `cache_saved_usd` of it say what caching did."""
-        return (await self.report("profile", span)).total
+        return (await self.report("month", span)).total
 
     async def speed(self, span: Span = ALL_TIME) -> list[Speed]:
         """Time to the first token and tokens per second of each model."""
@@ -135,8 +135,13 @@ def _bounds(span: Span) -> dict[str, Any]:
     return {"since": span.since, "until": None if span.until is None else span.until + timedelta(days=1)}
 
 
-def _text(label: object) -> str | None:
-    return None if label is None else str(label)
+def _kind(by: str, *, with_children: bool) -> str:
+    """The kind of the groups in `bill_groups`."""
+    if by == "session":
+        return "root" if with_children else "session"
+    if by in _IN_ORDER:
+        return "all"
+    return by if by in FIXED else _KEY + by.removeprefix("tag:")
 
 
 def _by_cost(group: Group) -> tuple[bool, Decimal, str]:

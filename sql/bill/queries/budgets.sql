@@ -9,7 +9,7 @@ SELECT COALESCE((SELECT c.root_session_id FROM model_calls c WHERE c.session_id 
 SELECT b.number, k.period_key, spent.usd AS spent_usd, spent.unpriced,
        COALESCE((SELECT sum(o.extra_usd) FROM bill_overrides o
                  WHERE o.scope = b.scope AND o.period = b.period AND o.period_key = k.period_key), 0) AS extra_usd
-FROM jsonb_to_recordset(%(budgets)s::jsonb) AS b (number integer, scope text, period text, profile text, tag text,
+FROM jsonb_to_recordset(%(budgets)s::jsonb) AS b (number integer, scope text, period text, kind text, name text,
                                                   root uuid)
 CROSS JOIN LATERAL (
     SELECT CASE WHEN b.period <> 'session' THEN date_trunc(b.period, clock_timestamp() AT TIME ZONE %(timezone)s)::date
@@ -20,25 +20,23 @@ CROSS JOIN LATERAL (
     SELECT COALESCE(sum(s.usd), 0) AS usd, COALESCE(sum(s.unpriced), 0)::bigint AS unpriced
     FROM (
         SELECT sum(f.cost_usd) AS usd, sum(f.unpriced) AS unpriced
-        FROM bill_facts(p.first_day, NULL, %(timezone)s) f
-        WHERE b.period <> 'session' AND (b.profile IS NULL OR f.profile_id = b.profile)
-          AND (b.tag IS NULL OR b.tag = ANY (f.tags))
+        FROM bill_facts(b.kind, p.first_day, NULL, %(timezone)s) f
+        WHERE b.period <> 'session' AND f.name = b.name
         UNION ALL
         SELECT sum(c.cost_usd), count(*) FILTER (WHERE c.cost_usd IS NULL AND c.status NOT IN ('running', 'lost'))
         FROM model_calls c
         WHERE b.period = 'session' AND c.session_path @> ARRAY[b.root]
-          AND (b.profile IS NULL OR c.profile_id = b.profile) AND (b.tag IS NULL OR b.tag = ANY (c.tags))
+          AND (b.kind <> 'profile' OR c.profile_id = b.name) AND (b.kind <> 'tag' OR b.name = ANY (c.tags))
     ) AS s
 ) AS spent
 ORDER BY b.number;
 
 -- name: values_of_key
 -- The tags of one key that calls of the period that runs now carry.
-SELECT DISTINCT t.tag
-FROM bill_facts(date_trunc(%(period)s, clock_timestamp() AT TIME ZONE %(timezone)s)::date, NULL, %(timezone)s) f
-CROSS JOIN LATERAL unnest(f.tags) AS t (tag)
-WHERE split_part(t.tag, ':', 1) = %(key)s
-ORDER BY t.tag;
+SELECT DISTINCT f.name AS tag
+FROM bill_facts('tag', date_trunc(%(period)s, clock_timestamp() AT TIME ZONE %(timezone)s)::date, NULL, %(timezone)s) f
+WHERE split_part(f.name, ':', 1) = %(key)s
+ORDER BY 1;
 
 -- name: warn
 INSERT INTO bill_warnings (scope, period, period_key, percent)

@@ -4,8 +4,9 @@ SELECT timezone FROM bill_state;
 -- name: use_timezone
 SELECT bill_use_timezone(%(timezone)s);
 
--- name: lock_budgets
--- One opens or ends a call at a time: who opens one sees the cost of all that ended, and is seen by all that follow.
+-- name: lock
+-- Calls end one at a time, so that the sums cannot deadlock. With budgets they also begin so: whoever begins one sees
+-- the cost of all that have ended.
 SELECT pg_advisory_xact_lock(7366130020);
 
 -- name: open_call

@@ -1,54 +1,23 @@
 -- name: grouped
--- One row per group and the total, from one snapshot. label NULL = the calls that have none.
-WITH facts AS MATERIALIZED (
-    SELECT * FROM bill_facts(%(since)s::date, %(until)s::date, %(timezone)s)
-), labelled AS (
-    SELECT CASE %(by)s::text
-               WHEN 'profile' THEN f.profile_id
-               WHEN 'model' THEN f.model
-               WHEN 'day' THEN f.day::text
-               WHEN 'week' THEN date_trunc('week', f.day)::date::text
-               WHEN 'month' THEN to_char(f.day, 'YYYY-MM')
-               WHEN 'key' THEN (SELECT string_agg(split_part(t.tag, ':', 2), ' + ' ORDER BY t.tag)
-                                FROM unnest(f.tags) AS t (tag) WHERE split_part(t.tag, ':', 1) = %(key)s)
-           END AS label, f.*
-    FROM facts f WHERE %(by)s <> 'tag'
-    UNION ALL
-    SELECT t.tag, f.* FROM facts f LEFT JOIN LATERAL unnest(f.tags) AS t (tag) ON true WHERE %(by)s = 'tag'
-)
-SELECT false AS is_total, label, sum(calls)::bigint AS calls, sum(unpriced)::bigint AS unpriced,
-       sum(lost)::bigint AS lost, sum(partial)::bigint AS partial, sum(cost_usd) AS cost_usd,
-       sum(cache_saved_usd) AS cache_saved_usd, sum(input_tokens)::bigint AS input_tokens,
-       sum(output_tokens)::bigint AS output_tokens, sum(cache_read_tokens)::bigint AS cache_read_tokens,
-       sum(cache_write_5m_tokens)::bigint AS cache_write_5m_tokens,
-       sum(cache_write_1h_tokens)::bigint AS cache_write_1h_tokens
-FROM labelled GROUP BY label
+-- One row per group of the kind asked for and the true total, from one snapshot.
+SELECT false AS is_total,
+       CASE %(period)s::text WHEN 'day' THEN f.day::text WHEN 'week' THEN date_trunc('week', f.day)::date::text
+            WHEN 'month' THEN to_char(f.day, 'YYYY-MM') ELSE f.name END AS label,
+       sum(f.calls)::bigint AS calls, sum(f.unpriced)::bigint AS unpriced, sum(f.lost)::bigint AS lost,
+       sum(f.partial)::bigint AS partial, sum(f.cost_usd) AS cost_usd, sum(f.cache_saved_usd) AS cache_saved_usd,
+       sum(f.input_tokens)::bigint AS input_tokens, sum(f.output_tokens)::bigint AS output_tokens,
+       sum(f.cache_read_tokens)::bigint AS cache_read_tokens,
+       sum(f.cache_write_5m_tokens)::bigint AS cache_write_5m_tokens,
+       sum(f.cache_write_1h_tokens)::bigint AS cache_write_1h_tokens
+FROM bill_facts(%(kind)s, %(since)s::date, %(until)s::date, %(timezone)s) f
+GROUP BY 2
 UNION ALL
-SELECT true, NULL, COALESCE(sum(calls), 0)::bigint, COALESCE(sum(unpriced), 0)::bigint, COALESCE(sum(lost), 0)::bigint,
-       COALESCE(sum(partial), 0)::bigint, COALESCE(sum(cost_usd), 0), COALESCE(sum(cache_saved_usd), 0),
-       COALESCE(sum(input_tokens), 0)::bigint, COALESCE(sum(output_tokens), 0)::bigint,
-       COALESCE(sum(cache_read_tokens), 0)::bigint, COALESCE(sum(cache_write_5m_tokens), 0)::bigint,
-       COALESCE(sum(cache_write_1h_tokens), 0)::bigint
-FROM facts;
-
--- name: by_session
--- With children: each call counts for the root of its session, so no call counts twice.
-WITH labelled AS (
-    SELECT CASE WHEN %(with_children)s THEN c.root_session_id ELSE c.session_id END AS label, c.*
-    FROM model_calls c
-    WHERE c.status <> 'running'
-      AND c.started_at >= COALESCE(%(since)s::date::timestamp AT TIME ZONE %(timezone)s, '-infinity')
-      AND c.started_at < COALESCE(%(until)s::date::timestamp AT TIME ZONE %(timezone)s, 'infinity')
-)
-SELECT GROUPING(label) = 1 AS is_total, label, count(*) AS calls,
-       count(*) FILTER (WHERE cost_usd IS NULL AND status <> 'lost') AS unpriced,
-       count(*) FILTER (WHERE status = 'lost') AS lost, count(*) FILTER (WHERE is_partial) AS partial,
-       COALESCE(sum(cost_usd), 0) AS cost_usd, COALESCE(sum(cache_saved_usd), 0) AS cache_saved_usd,
-       COALESCE(sum(input_tokens), 0)::bigint AS input_tokens, COALESCE(sum(output_tokens), 0)::bigint AS output_tokens,
-       COALESCE(sum(cache_read_tokens), 0)::bigint AS cache_read_tokens,
-       COALESCE(sum(cache_write_5m_tokens), 0)::bigint AS cache_write_5m_tokens,
-       COALESCE(sum(cache_write_1h_tokens), 0)::bigint AS cache_write_1h_tokens
-FROM labelled GROUP BY GROUPING SETS ((label), ());
+SELECT true, NULL, COALESCE(sum(f.calls), 0)::bigint, COALESCE(sum(f.unpriced), 0)::bigint,
+       COALESCE(sum(f.lost), 0)::bigint, COALESCE(sum(f.partial), 0)::bigint, COALESCE(sum(f.cost_usd), 0),
+       COALESCE(sum(f.cache_saved_usd), 0), COALESCE(sum(f.input_tokens), 0)::bigint,
+       COALESCE(sum(f.output_tokens), 0)::bigint, COALESCE(sum(f.cache_read_tokens), 0)::bigint,
+       COALESCE(sum(f.cache_write_5m_tokens), 0)::bigint, COALESCE(sum(f.cache_write_1h_tokens), 0)::bigint
+FROM bill_facts('all', %(since)s::date, %(until)s::date, %(timezone)s) f;
 
 -- name: session
 -- The session's own calls, and all calls below it in the tree of sessions, itself included.
@@ -75,7 +44,7 @@ SELECT count(*) AS calls FROM model_calls WHERE status = 'running';
 SELECT d.day::date AS day, COALESCE(sum(f.cost_usd), 0) AS cost_usd
 FROM generate_series((clock_timestamp() AT TIME ZONE %(timezone)s)::date - (%(count)s::integer - 1),
                      (clock_timestamp() AT TIME ZONE %(timezone)s)::date, interval '1 day') AS d (day)
-LEFT JOIN bill_facts((clock_timestamp() AT TIME ZONE %(timezone)s)::date - (%(count)s::integer - 1), NULL,
+LEFT JOIN bill_facts('all', (clock_timestamp() AT TIME ZONE %(timezone)s)::date - (%(count)s::integer - 1), NULL,
                      %(timezone)s) f ON f.day = d.day::date
 GROUP BY d.day ORDER BY d.day;
 
