@@ -184,6 +184,21 @@ async def test_cancelling_before_the_row_is_stored_leaves_no_call_under_way(core
         assert [row["status"] for row in await bill.calls()] == ["cancelled"]
 
 
+async def test_made_up_figures_and_names_neither_break_a_row_nor_keep_later_ones_out(
+    core_url: str, tmp_path: Path
+) -> None:
+    async with bill_bench(core_url, tmp_path) as bill:
+        given = bill.arguments(bill.turn())
+        await bill.begin(given)
+        await bill.end(
+            given, Usage(input_tokens=-5, output_tokens=10**30), response_model="a\0\ud800", api_duration=1e9
+        )
+        await bill.call(bill.turn(), CACHED)
+        first, second = await bill.calls()
+        assert (first["status"], first["input_tokens"], first["output_tokens"]) == ("ok", 0, 10**12)
+        assert (second["status"], bill.notices) == ("ok", [])
+
+
 async def test_reprice_touches_only_what_has_no_price(core_url: str, tmp_path: Path) -> None:
     async with bill_bench(core_url, tmp_path) as bill:
         turn = bill.turn()

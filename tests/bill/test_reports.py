@@ -203,6 +203,13 @@ async def test_what_cannot_be_reported_is_one_sentence(
         assert said in str(caught.value)
 
 
+async def test_a_key_that_no_call_has_is_said(core_url: str, tmp_path: Path) -> None:
+    async with bill_bench(core_url, tmp_path) as bill:
+        await spend(bill)
+        assert "No call here has a tag with the key 'sesion'." in await cost(bill, "--by", "sesion")
+        assert "No call here" not in await cost(bill, "--by", "project")
+
+
 async def test_nothing_recorded_is_said(core_url: str, tmp_path: Path) -> None:
     async with bill_bench(core_url, tmp_path) as bill:
         assert await cost(bill) == "Cost by client, all time (UTC): no model call is recorded."

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from cos.agent.events import Usage
 from cos.agent.identity import TurnInfo
+from cos.agent.text import storable
 from cos.plugins.bill.prices import Question
 
 if TYPE_CHECKING:
-    from cos.agent.events import Usage
     from cos.plugins.bill.prices import Price
 
 Cause = Literal["turn", "retry", "child", "compaction", "title"]
 Status = Literal["ok", "error", "cancelled", "dropped", "lost"]
 _LONGEST_ERROR = 200
+_MOST_TOKENS = 10**12
+_MOST_MILLISECONDS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +117,9 @@ def call_of(given: Mapping[str, Any]) -> Call:
         turn=turn,
         ordinal=given["api_call_count"],
         parent_session_id=UUID(parent) if parent else None,
-        provider=given["provider"],
+        provider=storable(given["provider"]),
         base_url=_without_credentials(given["base_url"]),
-        model=given["model"],
+        model=storable(given["model"]),
         cause=_cause(turn, given["purpose"], given["attempt"]),
         attempt=given["attempt"],
         started_at=given["started_at"],
@@ -144,8 +147,24 @@ def failure_of(given: Mapping[str, Any]) -> tuple[Status, str | None]:
     return ("error" if given["first_token_seconds"] is None else "dropped"), words
 
 
+def sane(usage: Usage) -> Usage:
+    """`usage` as a row can hold it. A server that makes figures up must not keep later calls from being stored."""
+
+    def count(tokens: int | None) -> int | None:
+        return None if tokens is None else min(max(tokens, 0), _MOST_TOKENS)
+
+    return Usage(
+        input_tokens=count(usage.input_tokens),
+        output_tokens=count(usage.output_tokens),
+        cache_read_tokens=count(usage.cache_read_tokens),
+        cache_write_5m_tokens=count(usage.cache_write_5m_tokens),
+        cache_write_1h_tokens=count(usage.cache_write_1h_tokens),
+        is_partial=usage.is_partial,
+    )
+
+
 def milliseconds(seconds: float | None) -> int | None:
-    return None if seconds is None else round(seconds * 1000)
+    return None if seconds is None else min(round(seconds * 1000), _MOST_MILLISECONDS)
 
 
 def _cause(turn: TurnInfo, purpose: str, attempt: int) -> Cause:
@@ -162,4 +181,4 @@ def _without_credentials(url: str | None) -> str | None:
     if url is None:
         return None
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return storable(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}")

@@ -13,8 +13,9 @@ from cos.agent.errors import CosError
 from cos.agent.tags import Tag
 from cos.core.plugin_api import CliAnswer
 from cos.plugins.bill.budgets import BudgetState
+from cos.plugins.bill.figures import FIXED
 from cos.plugins.bill.money import usd
-from cos.plugins.bill.reports import FIXED, Span
+from cos.plugins.bill.reports import Span
 from cos.plugins.bill.tables import budget_table, report_csv, report_json, report_table, speed_json, speed_table
 
 if TYPE_CHECKING:

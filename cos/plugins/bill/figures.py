@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from decimal import Decimal
-from typing import Any, Self
+from typing import Any, Final, Self
 from uuid import UUID
+
+FIXED: Final = ("tag", "profile", "model", "session", "day", "week", "month")
+"""Groupings that are no tag key. A tag key of such a name is written `tag:profile`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

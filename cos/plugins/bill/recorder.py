@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from cos.agent.cancellation import uninterrupted
 from cos.agent.errors import CosError
 from cos.agent.events import Notice, Usage
+from cos.agent.text import storable
 from cos.plugins.bill.budgets import STOP_REASON
-from cos.plugins.bill.calls import Call, Ending, Status, call_of, failure_of, milliseconds, question_of
+from cos.plugins.bill.calls import Call, Ending, Status, call_of, failure_of, milliseconds, question_of, sane
 from cos.plugins.bill.events import CallRecorded
 from cos.plugins.bill.prices import Price
 
@@ -111,7 +112,7 @@ class Recorder:
     async def _end(
         self, call: Call, status: Status, usage: Usage, given: dict[str, Any], words: str | None = None
     ) -> None:
-        response_model = given.get("response_model") or None
+        usage, response_model = sane(usage), storable(given.get("response_model") or "") or None
         ending = Ending(
             call=call,
             status=status,

@@ -9,15 +9,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from cos.plugins.bill.figures import CallRow, DayCost, Figures, Group, Report, SessionCost, Speed
+from cos.plugins.bill.figures import FIXED, CallRow, DayCost, Figures, Group, Report, SessionCost, Speed
 
 if TYPE_CHECKING:
     from cos.core.plugin_api import PluginConnection, PluginContext
     from cos.plugins.bill.budgets import Budgets, BudgetState
     from cos.plugins.bill.ledger import Ledger
 
-FIXED: Final = ("tag", "profile", "model", "session", "day", "week", "month")
-"""Groupings that are no tag key. A tag key of such a name is written `tag:profile`."""
 _KEY: Final = "key:"
 _IN_ORDER: Final = frozenset({"day", "week", "month"})
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from cos.agent.text import visible
-from cos.plugins.bill.figures import Figures, Group, Report, Speed
+from cos.plugins.bill.figures import FIXED, Figures, Group, Report, Speed
 from cos.plugins.bill.money import usd
 
 if TYPE_CHECKING:
@@ -152,6 +152,8 @@ def _counts(figures: Figures) -> list[str]:
 
 def _notes(report: Report) -> Iterator[str]:
     total = report.total
+    if all(group.label is None for group in report.groups) and report.by not in FIXED:
+        yield f"No call here has a tag with the key {report.by.removeprefix('tag:')!r}."
     if report.overlaps:
         yield "The groups overlap: a call with several tags stands in each of them. The total counts each call once."
     if total.unpriced:
