@@ -11,19 +11,21 @@ from uuid import UUID
 
 from cos.agent.approver import ApprovalRequest, Approver
 from cos.agent.cancellation import CancelToken
+from cos.agent.compaction import COMPACT_AT
 from cos.agent.events import AgentEvent, MessageAdded, MessageDelta, Notice, ThinkingDelta, ToolFinished
 from cos.agent.hooks import HookBus
 from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.memory_journal import MemoryJournal
 from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage
+from cos.agent.outcomes import TurnOutcome
 from cos.agent.provider import SessionPrompt, ToolSpec
 from cos.agent.providers.scripted import Script, ScriptedProvider
 from cos.agent.records import ApprovalAnswer, Risk, ToolCallRecord, TurnStatus
 from cos.agent.retry import RetryPolicy
 from cos.agent.session_context import SessionContext
 from cos.agent.tools import Tool, ToolContext, ToolOk, ToolOutcome, ToolSet
-from cos.agent.turn import Agent, AgentOptions, TurnOutcome
+from cos.agent.turn import Agent, AgentOptions, TurnInputs
 
 Answer = ApprovalAnswer | Callable[[ApprovalRequest], Awaitable[ApprovalAnswer]]
 ALLOWED = ApprovalAnswer(decision="allowed", answered_by="test")
@@ -75,6 +77,7 @@ class Bench:
     events: list[AgentEvent]
     cancel: CancelToken = field(default_factory=CancelToken)
     turns: int = 0
+    model: str = "scripted-1"
 
     async def run(self, text: str = "go") -> TurnOutcome:
         self.cancel = CancelToken()
@@ -86,10 +89,11 @@ class Bench:
     def context(self) -> SessionContext:
         self.turns += 1
         specs = tuple(ToolSpec(name=t.name, description="", schema=t.schema) for t in self.tools.tools.values())
-        prompt = SessionPrompt(system="You help.", tools=specs, model="scripted-1")
+        prompt = SessionPrompt(system="You help.", tools=specs, model=self.model)
         return SessionContext(
-            prompt=prompt, tools=self.tools, workspace=Path("/tmp"), platform="cli", is_new=self.turns == 1
-        )
+            prompt=prompt, tools=self.tools, workspace=Path("/tmp"), platform="cli", is_new=self.turns == 1,
+            meter=self.journal.sessions[self.session_id].meter,
+        )  # fmt: skip
 
     @property
     def history(self) -> list[Message]:
@@ -155,7 +159,7 @@ def assert_shown_is_kept(events: list[AgentEvent], stored: dict[UUID, Message]) 
         elif isinstance(event, ThinkingDelta):
             thought[event.message_id] = thought.get(event.message_id, "") + event.text
         elif isinstance(event, MessageAdded):
-            assert _as_shown(stored[event.message_id]) == event.message
+            assert _as_shown(stored[event.message_id]) == _as_shown(event.message)
     for message_id, text in shown.items():
         if text.strip():
             message = stored[message_id]
@@ -177,6 +181,7 @@ async def bench(
     retry: RetryPolicy = AT_ONCE,
     max_steps: int = 90,
     hook_timeout: float = 30,
+    compact_at: float = COMPACT_AT,
     journal: MemoryJournal | None = None,
 ) -> Bench:
     journal = journal or MemoryJournal()
@@ -184,7 +189,8 @@ async def bench(
     approver, events = ScriptedApprover(list(answers)), list[AgentEvent]()
     agent = Agent(
         provider=provider, hooks=hooks, journal=journal, approver=approver, publish=events.append,
-        options=AgentOptions(max_steps=max_steps, retry=retry),
+        options=AgentOptions(max_steps=max_steps, compact_at=compact_at, retry=retry),
+        inputs=TurnInputs(steers=journal),
     )  # fmt: skip
     session_id = await journal.create_session(NewSession(profile_id="home", source="cli"))
     return Bench(provider, ToolSet.of(*tools), journal, hooks, approver, agent, session_id, events)

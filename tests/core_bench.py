@@ -14,19 +14,26 @@ from cos.agent.hooks import HookBus
 from cos.agent.messages import Message
 from cos.agent.providers.scripted import Script, ScriptedProvider
 from cos.agent.tools import Tool, ToolSet
-from cos.agent.turn import Agent, AgentOptions
+from cos.agent.turn import Agent, AgentOptions, TurnInputs
 from cos.core.approval_desk import ApprovalDesk
-from cos.core.dispatcher import Dispatcher, ProfileAgent
+from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
+from cos.core.gateway import Gateway
 from cos.core.inbound import Accepted, Inbound
 from cos.core.live import CoreEvent
 from cos.core.plugins import LoadedPlugins
 from cos.core.postgres.approvals import Approvals
+from cos.core.postgres.blobs import PostgresBlobs
 from cos.core.postgres.database import Database, Row
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
+from cos.core.postgres.last_turns import LastTurns
+from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.sessions import Sessions
+from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile
+from cos.core.queue import AnnouncedSteers, QueueEditor
 from cos.core.rule_keeper import RuleKeeper
+from cos.core.session_edits import SessionEdits
 from cos.core.settings import ProfileSettings
 from tests.agent_bench import AT_ONCE, assert_answered
 
@@ -46,6 +53,8 @@ class CoreBench:
     plugins: LoadedPlugins
     provider: ScriptedProvider
     dispatcher: Dispatcher
+    queue: QueueEditor
+    options: SessionOptions
     events: list[CoreEvent]
 
     async def send(self, text: str, session: UUID | None = None, profile: str = "home", **more: Any) -> Accepted:
@@ -113,6 +122,7 @@ async def core_bench(
         timeout_seconds=timeout_seconds,
         surface="test",
     )
+    blobs = PostgresBlobs(database)
     provider, plugins, toolset = ScriptedProvider(scripts), LoadedPlugins(), ToolSet.of(*tools)
     agents = {
         name: ProfileAgent(
@@ -121,15 +131,22 @@ async def core_bench(
             agent=Agent(
                 provider=provider, hooks=hooks, journal=journal, approver=desk, publish=events.append,
                 options=AgentOptions(retry=AT_ONCE),
+                inputs=TurnInputs(steers=AnnouncedSteers(journal, sessions, events.append), blobs=blobs),
             ),
         )
         for name in ("home", "work")
     }  # fmt: skip
-    dispatcher = Dispatcher(
-        agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=events.append
+    gateway = Gateway(
+        {name: entry.profile for name, entry in agents.items()}, hooks, journal, sessions, blobs, events.append
     )
+    dispatcher = Dispatcher(
+        agents=agents, gateway=gateway, journal=journal, sessions=sessions, plugins=plugins, publish=events.append,
+        retries=Retries(last_prompt=LastTurns(database).prompt, undo=lambda session_id: edits.undo(session_id)),
+    )  # fmt: skip
+    edits = SessionEdits(database, dispatcher, events.append)
+    queue, options = QueueEditor(WaitingMessages(database), dispatcher), SessionOptions(database, events.append)
     try:
-        yield CoreBench(database, journal, sessions, desk, hooks, plugins, provider, dispatcher, events)
+        yield CoreBench(database, journal, sessions, desk, hooks, plugins, provider, dispatcher, queue, options, events)
     finally:
         await dispatcher.close()
         await database.close()

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import copy
 import logging
-import time
 from typing import TYPE_CHECKING
 
 from cos.agent.arguments import schema_errors
+from cos.agent.call_clock import CallClock
 from cos.agent.call_context import CallContext
 from cos.agent.call_judge import CallJudge, call_arguments, record_call, refuse
 from cos.agent.cancellation import is_being_cancelled, uninterrupted
@@ -49,6 +49,7 @@ class CallRunner:
     def __init__(self, hooks: HookBus, journal: Journal, approver: Approver) -> None:
         self._hooks = hooks
         self._journal = journal
+        self._approver = approver
         self._judge = CallJudge(hooks, journal, approver)
 
     async def answer(self, state: TurnState) -> None:
@@ -102,10 +103,11 @@ class CallRunner:
         call.started = True
         state.changed_in_step = state.changed_in_step or not tool.parallel
         state.publish(ToolStarted(turn=state.turn, call_id=call.call.id, name=call.call.name))
-        context = CallContext(state.session.workspace, state.cancel, state, call)
-        began = time.monotonic()
+        limit = asyncio.timeout(tool.timeout_seconds)
+        clock = CallClock(limit)
+        context = CallContext(state, call, clock, self._journal, self._approver)
         try:
-            async with asyncio.timeout(tool.timeout_seconds):
+            async with limit:
                 grace = _GRACE_SECONDS if tool.stops_itself else 0
                 outcome = await state.cancel.guard(_awaited(tool, call, state, context), grace_seconds=grace)
         except TimeoutError:
@@ -114,13 +116,13 @@ class CallRunner:
                 status=ToolCallStatus.TIMED_OUT,
             )
         except (TurnCancelled, asyncio.CancelledError) as error:
-            call.duration_ms = round((time.monotonic() - began) * 1000)
+            call.duration_ms = clock.running_ms
             if isinstance(error, TurnCancelled) or is_being_cancelled():
                 raise
             outcome = crashed(tool, error)
         except Exception as error:
             outcome = crashed(tool, error)
-        call.duration_ms = round((time.monotonic() - began) * 1000)
+        call.duration_ms = clock.running_ms
         call.status = ToolCallStatus.OK if isinstance(outcome, ToolOk) else outcome.status
         call.content = outcome.content
         call.parts = outcome.parts if isinstance(outcome, ToolOk) else ()
@@ -193,7 +195,9 @@ def _only_reads(state: TurnState, call: CallState) -> bool:
 
 def _end_early(state: TurnState, call: CallState) -> None:
     reason = state.cancel.reason or "the turn ended"
-    if call.started:
+    if call.status is ToolCallStatus.WAITING and call.started:
+        text = f"Stopped while it waited for the user ({reason}). The user gave no answer."
+    elif call.started:
         text = f"Stopped while it ran ({reason}). It may have had a part of its effect."
     else:
         text = f"Not run: the turn ended before this call started ({reason})."

@@ -5,6 +5,7 @@ CosError
 ├── IdentityError       the user: a session or turn that does not fit its profile
 ├── TurnBusyError       the user: the session has an open turn already
 ├── AlreadyAcceptedError  nobody: the same message was handed in twice, and runs once
+├── NotWaitingError     the user: the message has left the queue, or was changed, in the meantime
 ├── TurnCancelled       nobody: the turn was stopped on purpose
 ├── TurnStopped         the user: a plugin does not let the next model call out
 └── ProviderError       the provider: see `cos.agent.provider`
@@ -40,6 +41,10 @@ class TurnBusyError(CosError):
 
 class AlreadyAcceptedError(CosError):
     """The message has its turn already; it is not run again."""
+
+
+class NotWaitingError(CosError):
+    """The message does not wait in the queue any more, or not with these words."""
 
 
 class TurnCancelled(CosError):

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cos.agent.records import ContextMeter
+
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from cos.agent.approver import RequestKind
     from cos.agent.identity import TurnInfo
     from cos.agent.messages import Message
     from cos.agent.records import ApprovalAnswer, Risk, ToolCallRecord, TurnStatus
@@ -144,19 +147,22 @@ class ToolFinished(ToolEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequested(ToolEvent):
-    """A pending approval is in the journal and waits for an answer."""
+    """A pending request is in the journal and waits for an answer."""
 
     type: ClassVar[str] = "approval.requested"
     approval_id: UUID
     title: str
     detail: str
-    """The exact and whole text of what would run."""
+    """The exact and whole text of what would run, or the question."""
     risk: Risk
     reason: str
     """Why the user is asked."""
     cwd: str | None
     requested_at: datetime
     expires_at: datetime
+    kind: RequestKind = "tool_call"
+    choices: tuple[str, ...] = ()
+    """Answers that a question offers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,13 +186,24 @@ class RetryScheduled(TurnEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextUpdated(TurnEvent):
-    """A model call ended: what it used, and how full the context now is."""
+    """A model call ended: what it used, and how full the context now is.
+
+    With an empty `usage`: the session was compacted, and nobody has counted the new context yet.
+    """
 
     type: ClassVar[str] = "context.updated"
     model: str
     usage: Usage
     context_window: int | None
     """Tokens the model takes, or None when unknown."""
+
+    @property
+    def meter(self) -> ContextMeter | None:
+        """None when the provider counts no tokens."""
+        prompt = self.usage.prompt_tokens
+        if prompt is None:
+            return None
+        return ContextMeter(model=self.model, used=prompt + (self.usage.output_tokens or 0), window=self.context_window)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cos.agent.events import Usage
     from cos.agent.identity import NewSession, TurnInfo
     from cos.agent.messages import AssistantMessage, Message, UserMessage
-    from cos.agent.records import ToolCallRecord, TurnStatus
+    from cos.agent.records import ContextMeter, ToolCallRecord, TurnStatus
 
 
 class Journal(Protocol):
@@ -27,17 +27,28 @@ class Journal(Protocol):
         """Active messages of a session, oldest first."""
         ...
 
+    async def call_ids(self, session_id: UUID) -> set[str]:
+        """The ids of all calls of a session, also of those that no model sees any more."""
+        ...
+
     async def start_turn(
-        self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
+        self,
+        turn: TurnInfo,
+        prompt: UserMessage | None = None,
+        *,
+        message_id: UUID | None = None,
+        from_queue: bool = False,
     ) -> datetime:
         """Open the turn, in one transaction with its prompt when one is given. Answers the moment
         that is stored as its start.
 
-        A `message_id` that waits in the session's queue leaves it in the same transaction.
+        A `message_id` that waits in the session's queue leaves it in the same transaction; `from_queue` demands that it
+        does, with the text of `prompt`. What was meant to go into an earlier turn waits from now on like the rest.
 
         Raises:
             TurnBusyError: the session has an open turn already.
             AlreadyAcceptedError: the message `message_id` has its turn already.
+            NotWaitingError: with `from_queue`, the message was changed, was removed or has become a prompt.
         """
         ...
 
@@ -46,10 +57,27 @@ class Journal(Protocol):
         ...
 
     async def append_message(
-        self, turn: TurnInfo, message: Message, *, message_id: UUID | None = None, active: bool = True
+        self,
+        turn: TurnInfo,
+        message: Message,
+        *,
+        message_id: UUID | None = None,
+        active: bool = True,
+        meter: ContextMeter | None = None,
     ) -> None:
         """Append at the end of the session. The tool calls of an assistant message become `proposed` records in the
-        same transaction. An inactive message is kept and shown, and never sent to a model."""
+        same transaction. An inactive message is kept and shown, and never sent to a model. `meter` becomes the
+        session's, None leaves it as it is."""
+        ...
+
+    async def compact(self, turn: TurnInfo, summary: UserMessage, *, message_id: UUID) -> None:
+        """Append `summary` and make it the session's only active message, all or nothing. What stood before is kept
+        and shown. How full the context is becomes unknown.
+
+        Raises:
+            IdentityError: a tool call has no result yet.
+            AlreadyAcceptedError: there is a message `message_id` already.
+        """
         ...
 
     async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
@@ -73,10 +101,12 @@ class Journal(Protocol):
         stop_reason: str | None = None,
         error: str | None = None,
         usage: Usage | None = None,
+        meter: ContextMeter | None = None,
     ) -> datetime:
         """Close the turn if it is open. The first to close it decides; a second call changes nothing. Answers the
         moment that is stored as its end.
 
-        In the same transaction every tool call of the turn that has no result receives one.
+        In the same transaction every tool call of the turn that has no result receives one. `meter`: as in
+        `append_message`.
         """
         ...

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from cos.agent.errors import AlreadyAcceptedError, IdentityError, TurnBusyError
+from cos.agent.errors import AlreadyAcceptedError, IdentityError, NotWaitingError, TurnBusyError
 from cos.agent.ids import new_id
 from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, stored_form
-from cos.agent.records import ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.agent.records import ContextMeter, ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.results import unanswered_status, unanswered_text
+from cos.agent.steering import DeliveryMode, Steered, SteerSource
 
 if TYPE_CHECKING:
     from cos.agent.events import Usage
@@ -29,6 +30,15 @@ class StoredMessage:
     active: bool
 
 
+@dataclass(frozen=True, slots=True)
+class StoredWaiting:
+    """A message in the queue."""
+
+    message_id: UUID
+    message: UserMessage
+    mode: DeliveryMode = "queue"
+
+
 @dataclass(slots=True)
 class StoredSession:
     """A session with all that happened in it."""
@@ -37,9 +47,11 @@ class StoredSession:
     messages: list[StoredMessage] = field(default_factory=list)
     tool_calls: dict[str, ToolCallRecord] = field(default_factory=dict)
     turns: dict[UUID, TurnStatus] = field(default_factory=dict)
+    queue: list[StoredWaiting] = field(default_factory=list)
     ended: dict[UUID, datetime] = field(default_factory=dict)
     open_replies: dict[UUID, tuple[UUID, AssistantMessage]] = field(default_factory=dict)
     """By turn: the id and the shown part of the reply being streamed."""
+    meter: ContextMeter | None = None
 
     @property
     def open_turn(self) -> UUID | None:
@@ -60,16 +72,31 @@ class MemoryJournal:
     async def load_history(self, session_id: UUID) -> list[Message]:
         return [row.message for row in self._session(session_id).messages if row.active]
 
+    async def call_ids(self, session_id: UUID) -> set[str]:
+        return set(self._session(session_id).tool_calls)
+
     async def start_turn(
-        self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
+        self,
+        turn: TurnInfo,
+        prompt: UserMessage | None = None,
+        *,
+        message_id: UUID | None = None,
+        from_queue: bool = False,
     ) -> datetime:
         session = self._session(turn.session_id)
         if session.session.profile_id != turn.profile_id:
             raise IdentityError(f"session {turn.session_id} belongs to profile {session.session.profile_id}")
+        if from_queue and (message_id, prompt) not in [(row.message_id, row.message) for row in session.queue]:
+            raise NotWaitingError(f"message {message_id} does not wait any more as it was read")
         if session.open_turn is not None:
             raise TurnBusyError(turn.session_id)
         if any(row.message_id == message_id for row in session.messages):
             raise AlreadyAcceptedError(f"message {message_id} has its turn already")
+        session.queue = [
+            replace(row, mode="now" if row.mode == "now" else "queue")
+            for row in session.queue
+            if row.message_id != message_id
+        ]
         session.turns[turn.turn_id] = TurnStatus.RUNNING
         if prompt is not None:
             await self.append_message(turn, prompt, message_id=message_id)
@@ -81,9 +108,16 @@ class MemoryJournal:
                 row.message = stored_form(row.message.model_copy(update={"context": context}))
 
     async def append_message(
-        self, turn: TurnInfo, message: Message, *, message_id: UUID | None = None, active: bool = True
+        self,
+        turn: TurnInfo,
+        message: Message,
+        *,
+        message_id: UUID | None = None,
+        active: bool = True,
+        meter: ContextMeter | None = None,
     ) -> None:
         session = self._open_session(turn)
+        session.meter = meter or session.meter
         message = stored_form(message)
         if isinstance(message, ToolResultMessage) and _is_answered(session, message.call_id):
             raise IdentityError(f"tool call {message.call_id} already has its result")
@@ -92,6 +126,29 @@ class MemoryJournal:
             for call in message.tool_calls:
                 record = ToolCallRecord(call_id=call.id, name=call.name, args=call.args, status=ToolCallStatus.PROPOSED)
                 session.tool_calls.setdefault(call.id, record)
+
+    async def compact(self, turn: TurnInfo, summary: UserMessage, *, message_id: UUID) -> None:
+        session = self._open_session(turn)
+        replaced = [row for row in session.messages if row.active]
+        for row in replaced:
+            for call in row.message.tool_calls if isinstance(row.message, AssistantMessage) else ():
+                if not _is_answered(session, call.id):
+                    raise IdentityError(f"tool call {call.id} has no result yet; nothing is compacted")
+        if any(row.message_id == message_id for row in session.messages):
+            raise AlreadyAcceptedError(f"message {message_id} has its turn already")
+        await self.append_message(turn, summary, message_id=message_id)
+        for row in replaced:
+            row.active = False
+        session.meter = None
+
+    async def take_steers(self, turn: TurnInfo) -> list[Steered]:
+        session = self._open_session(turn)
+        steers = [row for row in session.queue if row.mode == "steer"]
+        session.queue = [row for row in session.queue if row not in steers]
+        taken = [Steered(row.message_id, row.message.model_copy(update={"origin": "steered"})) for row in steers]
+        for steer in taken:
+            await self.append_message(turn, steer.message, message_id=steer.message_id)
+        return taken
 
     async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
         session = self._session(turn.session_id)
@@ -112,6 +169,7 @@ class MemoryJournal:
         stop_reason: str | None = None,
         error: str | None = None,
         usage: Usage | None = None,
+        meter: ContextMeter | None = None,
     ) -> datetime:
         session = self._session(turn.session_id)
         if session.turns.get(turn.turn_id) is not TurnStatus.RUNNING:
@@ -123,6 +181,7 @@ class MemoryJournal:
             if isinstance(row.message, AssistantMessage):
                 for call in row.message.tool_calls:
                     await self._settle(turn, session, call.id, status)
+        session.meter = meter or session.meter
         session.turns[turn.turn_id] = status
         session.ended[turn.turn_id] = datetime.now(UTC)
         return session.ended[turn.turn_id]
@@ -164,5 +223,5 @@ def _is_answered(session: StoredSession, call_id: str) -> bool:
     )
 
 
-def _fits(journal: MemoryJournal) -> Journal:
-    return journal
+def _fits(journal: MemoryJournal) -> tuple[Journal, SteerSource]:
+    return journal, journal

@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from cos.agent.text import storable
 
 Json = dict[str, Any]
-Origin = Literal["typed", "queued", "steered", "delegation", "loop"]
-"""`loop`: the turn loop itself, such as the request for a summary at the step limit."""
+Origin = Literal["typed", "queued", "steered", "delegation", "loop", "compaction"]
+"""`loop`: the turn loop itself, such as the request for a summary at the step limit. `compaction`: the summary that
+took the place of all messages before it, and the request for it."""
 
 
 class _Record(BaseModel):
@@ -47,6 +48,15 @@ class Part(_Record):
     url: str | None = None
 
 
+class Compaction(_Record):
+    """What a summary stands for."""
+
+    messages: int
+    """How many messages it took the place of."""
+    tokens: int | None = None
+    """Its length as the provider counted it; None when it did not."""
+
+
 class UserMessage(_Record):
     """What a person (or a parent agent) said."""
 
@@ -56,6 +66,8 @@ class UserMessage(_Record):
     context: str | None = None
     """What hooks added to the copy that the model sees."""
     origin: Origin | None = None
+    compaction: Compaction | None = None
+    """Set on a summary, and only there."""
 
 
 class AssistantMessage(_Record):
@@ -66,9 +78,13 @@ class AssistantMessage(_Record):
     tool_calls: list[ToolCall] = Field(default_factory=list)
     blocks: list[Json] = Field(default_factory=list)
     """The provider's content blocks exactly as received. Present when text then calls would not reproduce them."""
+    model: str | None = None
+    """The model that made `blocks`, as it was asked for; present with them. No other model takes its thinking."""
     stop_reason: str | None = None
     partial: bool = False
     """Cut by cancel, crash or a dropped stream."""
+    superseded: bool = False
+    """Another attempt took its place: it was shown, and never was a part of the conversation."""
 
 
 class ToolResultMessage(_Record):

@@ -17,7 +17,7 @@ from cos.agent.errors import CosError
 from cos.agent.events import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from cos.agent.messages import Message
 
@@ -89,6 +89,8 @@ class ModelRequest:
     messages: tuple[Message, ...]
     allow_tools: bool = True
     """False: the tools stay in the request (the prefix holds), but the model may not call them."""
+    images: Mapping[str, str] = field(default_factory=dict)
+    """Base64 of the pictures that the messages name, by hash. One that is not here is told of in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,10 @@ class Provider(Protocol):
 
     def context_window(self, model: str) -> int | None:
         """Tokens that `model` takes, or None when unknown."""
+        ...
+
+    def takes_images(self, model: str) -> bool:
+        """Whether `model` is known to see pictures."""
         ...
 
     async def prepare(self) -> None:

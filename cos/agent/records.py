@@ -43,10 +43,31 @@ class ToolCallStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalAnswer:
-    """How a request for approval ended, and through whom."""
+class ContextMeter:
+    """How full a session's context was after its newest model call, in tokens."""
 
-    decision: Literal["allowed", "denied", "expired", "cancelled"]
+    model: str
+    used: int
+    """Prompt and reply of that call."""
+    window: int | None
+    """What the model takes; None = unknown."""
+
+    @property
+    def share(self) -> float | None:
+        """Of the window, 0 to 1 and beyond; None when the window is unknown."""
+        return self.used / self.window if self.window else None
+
+    @property
+    def percent(self) -> int | None:
+        return None if self.share is None else round(100 * self.share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAnswer:
+    """How a request to the user ended, and through whom."""
+
+    decision: Literal["allowed", "denied", "expired", "cancelled", "answered"]
+    """A call is allowed, a question is answered; the others end both."""
     scope: Literal["once", "session", "always"] = "once"
     reason: str | None = None
     """The user's own words on a denial; the model receives them exactly."""
@@ -54,6 +75,8 @@ class ApprovalAnswer:
     """Surface and client that answered, such as `tui`. None when nobody did."""
     args: dict[str, Any] | None = None
     """The arguments as the user changed them; None = as proposed."""
+    answer: str | None = None
+    """What the user says to a question, exactly; None when it was not answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,4 +93,4 @@ class ToolCallRecord:
     duration_ms: int | None = None
     """Running time, waiting for the user not counted."""
     approval: ApprovalAnswer | None = None
-    """None when no approval was needed."""
+    """None when nobody was asked."""

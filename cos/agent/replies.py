@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cos.agent.messages import AssistantMessage, Message, ToolCall, stored_form
+from cos.agent.messages import AssistantMessage, ToolCall, stored_form
 
 if TYPE_CHECKING:
     from cos.agent.provider import ModelReply, ProposedCall
@@ -26,13 +25,12 @@ class Received:
     refusals: dict[str, str]
 
 
-def received(reply: ModelReply, history: Iterable[Message]) -> Received:
-    """The reply as it will be stored and sent back.
+def received(reply: ModelReply, used: set[str], model: str) -> Received:
+    """The reply of `model` as it will be stored and sent back.
 
-    A call id that was used before gets a new one, so that each call is told apart and answered once. A call whose
-    arguments are incomplete is kept with empty arguments and a reason.
+    A call id in `used` gets a new one, so that each call is told apart and answered once; the ids of the reply are
+    added to it. A call whose arguments are incomplete is kept with empty arguments and a reason.
     """
-    used = {call.id for message in history if isinstance(message, AssistantMessage) for call in message.tool_calls}
     calls: list[ToolCall] = []
     refusals: dict[str, str] = {}
     for proposed in reply.calls:
@@ -44,10 +42,12 @@ def received(reply: ModelReply, history: Iterable[Message]) -> Received:
             refusals[call.id] = reason
     text = reply.text if reply.text.strip() else None
     blocks = _blocks(reply, calls)
+    is_plain = blocks in ([], _plain_blocks(text, calls))
     message = AssistantMessage(
         text=text,
         tool_calls=calls,
-        blocks=[] if blocks == _plain_blocks(text, calls) else blocks,
+        blocks=[] if is_plain else blocks,
+        model=None if is_plain else model,
         stop_reason=None if reply.stop_reason in {"end_turn", "tool_use"} else reply.stop_reason,
     )
     stored = stored_form(message)
@@ -104,6 +104,17 @@ def _plain_blocks(text: str | None, calls: list[ToolCall]) -> list[dict[str, Any
 
 def _call_block(call: ToolCall) -> dict[str, Any]:
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": call.args}
+
+
+def explanation(reply: ModelReply) -> str | None:
+    """What the stop reason means, where the reader could mistake the reply for a finished one."""
+    details = f" ({reply.stop_details})" if reply.stop_details else ""
+    return {
+        "max_tokens": "The reply reached the output limit and is cut off. Send a message to let it continue.",
+        "refusal": f"The model refused to answer{details}. Rephrase the message before you go on.",
+        "model_context_window_exceeded": "The conversation fills the model's window; this reply is cut off. "
+        "It goes on when the session is compacted.",
+    }.get(reply.stop_reason or "")
 
 
 def is_blank(message: AssistantMessage) -> bool:

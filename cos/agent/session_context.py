@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from cos.agent.provider import SessionPrompt
+    from cos.agent.records import ContextMeter
     from cos.agent.tools import ToolSet
 
 
@@ -25,3 +26,5 @@ class SessionContext:
     is_new: bool
     """Whether this is the session's first turn."""
     parent_session_id: UUID | None = None
+    meter: ContextMeter | None = None
+    """How full the context was when the last turn ended; None = unknown."""

@@ -164,6 +164,7 @@ class ShownReply:
         """Cut short, it would leave a stored message whose id is used again."""
         message = self.partial_message()
         if message is not None:
+            message = message.model_copy(update={"superseded": True})
             await self._journal.append_message(self._turn, message, message_id=self.message_id, active=False)
             self._publish(MessageAdded(turn=self._turn, message_id=self.message_id, message=message, active=False))
         self.message_id = new_id()
@@ -172,3 +173,23 @@ class ShownReply:
             self._published(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=thinking))
         if text:
             self._published(MessageDelta(turn=self._turn, message_id=self.message_id, text=text))
+
+
+class UnseenReply:
+    """A reply that nobody watches: nothing of it is shown, and nothing kept before it is whole."""
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        yield
+
+    def begin_attempt(self) -> None:
+        """Nothing to repeat."""
+
+    async def add_text(self, chunk: str) -> None:
+        """Not shown."""
+
+    async def add_thinking(self, chunk: str) -> None:
+        """Not shown."""
+
+    async def end_attempt(self) -> None:
+        """Nothing was on screen."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cos.agent.errors import CosError, TurnCancelled, TurnStopped
 from cos.agent.events import ContextUpdated, RetryScheduled, Usage
 from cos.agent.hook_rules import first_action
+from cos.agent.images import images_of
 from cos.agent.provider import (
     ModelReply,
     ModelRequest,
@@ -21,11 +22,15 @@ from cos.agent.provider import (
     TextChunk,
     ThinkingChunk,
 )
-from cos.agent.shown_reply import ShownReply
+from cos.agent.shown_reply import ShownReply, UnseenReply
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cos.agent.hooks import HookBus
+    from cos.agent.images import Blobs
     from cos.agent.journal import Journal
+    from cos.agent.messages import Message
     from cos.agent.retry import RetryPolicy
     from cos.agent.turn_state import TurnState
 
@@ -55,8 +60,11 @@ class _Attempt:
 class ModelCaller:
     """Makes the model calls of one profile's turns."""
 
-    def __init__(self, provider: Provider, hooks: HookBus, journal: Journal, retry: RetryPolicy) -> None:
+    def __init__(
+        self, provider: Provider, hooks: HookBus, journal: Journal, retry: RetryPolicy, blobs: Blobs | None = None
+    ) -> None:
         self._provider = provider
+        self._blobs = blobs
         self._hooks = hooks
         self._journal = journal
         self._retry = retry
@@ -69,15 +77,19 @@ class ModelCaller:
             TurnCancelled: the turn's token was set.
             TurnStopped: a plugin does not let the request out.
         """
-        request = ModelRequest(prompt=state.session.prompt, messages=tuple(state.history), allow_tools=allow_tools)
+        request = await self.request(state, state.history, allow_tools=allow_tools)
         state.open_reply = ShownReply(state.turn, self._journal, state.publish)
+        return await self.reply_to(request, state, state.open_reply)
+
+    async def reply_to(self, request: ModelRequest, state: TurnState, shown: ShownReply | UnseenReply) -> ModelReply:
+        """As `call`, for any request; what arrives of the reply goes to `shown`."""
         for number in range(1, self._retry.max_attempts + 1):
-            state.open_reply.begin_attempt()
+            shown.begin_attempt()
             state.model_calls += 1
             attempt = _Attempt(number, self._attempt_arguments(state, request) | {"attempt": number})
             try:
                 await state.cancel.guard(self._let_out(attempt))
-                await state.cancel.guard(self._stream(state.open_reply, request, attempt))
+                await state.cancel.guard(self._stream(shown, request, attempt))
             except ProviderUnavailable as error:
                 await self._failed(state, attempt, error)
                 if number == self._retry.max_attempts:
@@ -87,10 +99,16 @@ class ModelCaller:
                 await self._failed(state, attempt, error)
                 raise
             else:
-                return await self._succeeded(state, state.open_reply, attempt)
+                return await self._succeeded(state, shown, attempt)
         raise AssertionError("the range of attempts is never empty")
 
-    async def _succeeded(self, state: TurnState, shown: ShownReply, attempt: _Attempt) -> ModelReply:
+    async def request(self, state: TurnState, messages: Sequence[Message], *, allow_tools: bool = True) -> ModelRequest:
+        """The turn's request with these messages, and the pictures that they name."""
+        prompt = state.session.prompt
+        images = await images_of(messages, self._blobs if self._provider.takes_images(prompt.model) else None)
+        return ModelRequest(prompt=prompt, messages=tuple(messages), allow_tools=allow_tools, images=images)
+
+    async def _succeeded(self, state: TurnState, shown: ShownReply | UnseenReply, attempt: _Attempt) -> ModelReply:
         reply = attempt.reply
         state.usage += reply.usage
         # First, so that a journal that fails now does not leave the attempt without its end.
@@ -103,9 +121,15 @@ class ModelCaller:
             assistant_tool_call_count=len(reply.calls),
         )
         await shown.end_attempt()
-        window = self._provider.context_window(state.session.prompt.model)
-        state.publish(ContextUpdated(turn=state.turn, model=reply.model, usage=reply.usage, context_window=window))
+        self.tell_context(state, reply.model, reply.usage)
         return reply
+
+    def tell_context(self, state: TurnState, model: str, usage: Usage) -> None:
+        """Set the context meter by what the newest model call used; nothing used = nobody knows."""
+        window = self._provider.context_window(state.session.prompt.model)
+        event = ContextUpdated(turn=state.turn, model=model, usage=usage, context_window=window)
+        state.meter = event.meter
+        state.publish(event)
 
     async def _let_out(self, attempt: _Attempt) -> None:
         """
@@ -118,7 +142,7 @@ class ModelCaller:
             message = str(stop.get("message") or "a plugin stopped the turn before its next model call")
             raise TurnStopped(message, stop_reason=str(stop.get("stop_reason") or "stopped"))
 
-    async def _stream(self, shown: ShownReply, request: ModelRequest, attempt: _Attempt) -> None:
+    async def _stream(self, shown: ShownReply | UnseenReply, request: ModelRequest, attempt: _Attempt) -> None:
         limit = self._retry.silence_seconds
         clock = asyncio.get_running_loop().time
         try:
@@ -181,7 +205,7 @@ class ModelCaller:
             "provider": self._provider.name,
             "base_url": getattr(self._provider, "base_url", None),
             "api_call_count": state.model_calls,
-            "message_count": len(state.history),
+            "message_count": len(request.messages),
             "started_at": datetime.now(UTC),
             "purpose": "compaction" if getattr(newest, "origin", None) == "compaction" else "turn",
             "parent_session_id": str(parent) if parent else None,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from cos.agent.records import Risk, ToolCallStatus
+from cos.agent.records import ApprovalAnswer, Risk, ToolCallStatus
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,6 +81,16 @@ class ToolContext(Protocol):
         """Replace the call's one-line progress note."""
         ...
 
+    async def ask(self, question: str, choices: Sequence[str] = ()) -> ApprovalAnswer:
+        """Ask the user, who may also answer in other words than `choices`. The call's clock stands still meanwhile.
+
+        The decision is `answered`, `denied` (the user declined) or `expired`; only the first one is an answer.
+
+        Raises:
+            TurnCancelled: the turn is over.
+        """
+        ...
+
 
 Run = Callable[[Json, "TurnInfo", ToolContext], Awaitable[ToolOutcome]]
 
@@ -106,7 +116,7 @@ class Tool:
     stops_itself: bool = False
     """On cancel it ends by itself within seconds and returns what it can say; it is not cancelled before that."""
     timeout_seconds: float | None = None
-    """Hard limit kept by the loop; None = the tool keeps its own."""
+    """Hard limit kept by the loop, waiting for the user not counted; None = the tool keeps its own."""
 
     def risk_of(self, args: Json) -> Risk:
         return self.risk(args) if callable(self.risk) else self.risk

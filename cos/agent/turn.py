@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING, Final
 
 from cos.agent.calls import CallRunner
 from cos.agent.cancellation import CancelToken, uninterrupted
+from cos.agent.compaction import COMPACT_AT, WINDOW_EXCEEDED, Compactor
 from cos.agent.errors import CosError, TurnCancelled, TurnStopped
-from cos.agent.events import AgentEvent, MessageAdded, Notice, TurnCompleted, TurnStarted, Usage
+from cos.agent.events import AgentEvent, MessageAdded, Notice, TurnStarted
 from cos.agent.ids import new_id
 from cos.agent.messages import Message, UserMessage, stored_form
+from cos.agent.outcomes import TurnOutcome, turn_completed
+from cos.agent.provider import ContextTooLong
 from cos.agent.records import TurnStatus
-from cos.agent.replies import Received, is_blank, received
+from cos.agent.replies import Received, explanation, is_blank, received
 from cos.agent.retry import RetryPolicy
+from cos.agent.steering import take_steers
 from cos.agent.step import ModelCaller
+from cos.agent.text import storable
 from cos.agent.turn_hooks import fire_beginning, fire_endings, transformed
 from cos.agent.turn_state import CallState, TurnState
 
@@ -31,9 +36,11 @@ if TYPE_CHECKING:
     from cos.agent.approver import Approver
     from cos.agent.hooks import HookBus
     from cos.agent.identity import TurnInfo
+    from cos.agent.images import Blobs
     from cos.agent.journal import Journal
     from cos.agent.provider import ModelReply, Provider
     from cos.agent.session_context import SessionContext
+    from cos.agent.steering import SteerSource
 
 log = logging.getLogger("cos.agent")
 
@@ -52,23 +59,23 @@ class TurnFailed(CosError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnOutcome:
-    """How a turn ended."""
-
-    status: TurnStatus
-    text: str
-    stop_reason: str | None
-    error: str | None
-    usage: Usage
-    denied_calls: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
     """The limits of a profile's turns."""
 
     max_steps: int = MAX_STEPS
+    compact_at: float = COMPACT_AT
+    """Share of the model's window at which a conversation is compacted; 0 = never."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnInputs:
+    """What comes into a turn besides its history."""
+
+    steers: SteerSource | None = None
+    """None = nothing is said into a running turn."""
+    blobs: Blobs | None = None
+    """The pictures that messages name; without it the model is told that it cannot see them."""
 
 
 class Agent:
@@ -83,12 +90,15 @@ class Agent:
         approver: Approver,
         publish: Callable[[AgentEvent], None],
         options: AgentOptions | None = None,
+        inputs: TurnInputs | None = None,
     ) -> None:
         self._hooks = hooks
         self._journal = journal
         self._publish = publish
-        self._options = options or AgentOptions()
-        self._model = ModelCaller(provider, hooks, journal, self._options.retry)
+        self._options, inputs = options or AgentOptions(), inputs or TurnInputs()
+        self._model = ModelCaller(provider, hooks, journal, self._options.retry, inputs.blobs)
+        self._compactor = Compactor(self._model, journal, self._options.compact_at)
+        self._steers = inputs.steers
         self._calls = CallRunner(hooks, journal, approver)
 
     async def run_turn(
@@ -96,6 +106,12 @@ class Agent:
     ) -> TurnOutcome:
         """Open a turn and run it to its end."""
         return await self.run(await self.open(turn, prompt, session, cancel or CancelToken()))
+
+    async def compact(
+        self, turn: TurnInfo, session: SessionContext, instructions: str | None, cancel: CancelToken
+    ) -> TurnOutcome:
+        """A turn that only replaces the session's conversation by a summary; a failed one changes nothing."""
+        return await self.run(await self.open_compaction(turn, session, instructions, cancel))
 
     async def open(
         self,
@@ -106,26 +122,46 @@ class Agent:
         *,
         prompt_id: UUID | None = None,
     ) -> TurnState:
-        """Make the turn and its prompt durable.
+        """Make the turn and its prompt durable. A prompt with `prompt_id` waits in the session's queue until then.
 
         Raises:
             TurnBusyError: the session has an open turn.
             AlreadyAcceptedError: the prompt `prompt_id` has its turn already.
+            NotWaitingError: the prompt `prompt_id` was changed, was removed or has become a prompt.
         """
         kept = stored_form(prompt)
         assert isinstance(kept, UserMessage)
-        state = TurnState(turn=turn, session=session, prompt=kept, cancel=cancel, publish=self._publish)
+        state = TurnState(
+            turn=turn, session=session, prompt=kept, cancel=cancel, publish=self._publish, meter=session.meter
+        )
         state.prompt_id = prompt_id or state.prompt_id
-        state.started_at = await self._journal.start_turn(turn, kept, message_id=state.prompt_id)
+        state.started_at = await self._journal.start_turn(
+            turn, kept, message_id=state.prompt_id, from_queue=prompt_id is not None
+        )
         self._publish(TurnStarted(turn=turn, started_at=state.started_at))
         self._publish(MessageAdded(turn=turn, message_id=state.prompt_id, message=kept))
+        return state
+
+    async def open_compaction(
+        self, turn: TurnInfo, session: SessionContext, instructions: str | None, cancel: CancelToken
+    ) -> TurnState:
+        """As `open`, for a turn that only compacts: it has no prompt.
+
+        Raises:
+            TurnBusyError: the session has an open turn.
+        """
+        state = TurnState(
+            turn=turn, session=session, prompt=None, cancel=cancel, publish=self._publish, instructions=instructions
+        )
+        state.started_at = await self._journal.start_turn(turn)
+        self._publish(TurnStarted(turn=turn, started_at=state.started_at))
         return state
 
     async def run(self, state: TurnState) -> TurnOutcome:
         """Run an opened turn. Every way out, cancellation included, closes it in the journal first."""
         status, error = TurnStatus.CANCELLED, None
         try:
-            await self._converse(state)
+            await (self._converse(state) if state.prompt else self._compactor.by_hand(state))
             status = TurnStatus.COMPLETED
         except TurnCancelled:
             state.stop_reason = "cancelled"
@@ -145,17 +181,24 @@ class Agent:
 
     async def _converse(self, state: TurnState) -> None:
         state.history = list(await self._journal.load_history(state.turn.session_id))
+        state.begins_at = len(state.history) - 1
+        state.call_ids = await self._journal.call_ids(state.turn.session_id)
         await state.cancel.guard(self._begin(state))
+        await take_steers(self._steers, state)
         pauses = 0
-        for _ in range(self._options.max_steps):
+        for steps_left in reversed(range(self._options.max_steps)):
+            await self._compactor.at_boundary(state)
             reply = await self._step(state)
+            # Without a step left nobody could answer it: then it waits for its own turn.
+            steers = self._steers if steps_left else None
             if state.calls:
                 await self._calls.answer(state)
                 self._count_fruitless(state)
                 state.calls = []
+                await take_steers(steers, state)
             elif reply.stop_reason == "pause_turn" and pauses < _PAUSES:
                 pauses += 1
-            elif not await self._needs_nudge(state, reply):
+            elif not await self._goes_on(state, reply, steers):
                 return
         await self._say_for_the_model(state, _LIMIT.format(steps=self._options.max_steps))
         self._notice(state, f"The limit of {self._options.max_steps} steps is reached; asking for a summary.")
@@ -166,21 +209,33 @@ class Agent:
         context = await fire_beginning(self._hooks, state)
         if context:
             await self._journal.annotate_prompt(state.turn, state.prompt_id, context)
-            annotated = stored_form(state.prompt.model_copy(update={"context": context}))
-            state.history = [*state.history[:-1], annotated]
+            assert state.prompt is not None
+            state.prompt = state.prompt.model_copy(update={"context": storable(context)})
+            state.history = [*state.history[:-1], state.prompt]
 
     async def _step(self, state: TurnState, *, allow_tools: bool = True) -> ModelReply:
         """One model call; its message is in the journal before any of its tool calls runs."""
         state.cancel.check()
-        reply = await self._model.call(state, allow_tools=allow_tools)
-        assert state.open_reply is not None
-        taken = received(reply, state.history)
+        reply = await self._reply(state, allow_tools=allow_tools)
+        taken = received(reply, state.call_ids, state.session.prompt.model)
         is_last = not taken.message.tool_calls and reply.stop_reason != "pause_turn"
         if is_last and taken.message.text:
             taken = replace(taken, message=await transformed(self._hooks, state, taken.message))
         await uninterrupted(self._keep(state, reply, taken))
-        self._explain(state, reply)
+        said = explanation(reply)
+        if said and not state.calls:
+            self._notice(state, said, "warning")
         return reply
+
+    async def _reply(self, state: TurnState, *, allow_tools: bool) -> ModelReply:
+        """The model's reply; a conversation that does not fit its window is compacted and sent again."""
+        try:
+            return await self._model.call(state, allow_tools=allow_tools)
+        except ContextTooLong as error:
+            await uninterrupted(self._keep_shown(state, active=False))
+            state.open_reply = None
+            await self._compactor.make_room(state, error)
+        return await self._reply(state, allow_tools=allow_tools)
 
     async def _keep(self, state: TurnState, reply: ModelReply, taken: Received) -> None:
         """Cut short, it would leave a stored reply that is stored again, or calls that nobody answers."""
@@ -209,7 +264,7 @@ class Agent:
         self, state: TurnState, message: Message, message_id: UUID | None = None, *, active: bool = True
     ) -> None:
         message_id = message_id or new_id()
-        await self._journal.append_message(state.turn, message, message_id=message_id, active=active)
+        await self._journal.append_message(state.turn, message, message_id=message_id, active=active, meter=state.meter)
         if active:
             state.history.append(message)
         state.publish(MessageAdded(turn=state.turn, message_id=message_id, message=message, active=active))
@@ -217,9 +272,17 @@ class Agent:
     async def _say_for_the_model(self, state: TurnState, text: str) -> None:
         await self._append(state, UserMessage(text=text, origin="loop"))
 
+    async def _goes_on(self, state: TurnState, reply: ModelReply, steers: SteerSource | None) -> bool:
+        """Whether a reply without tool calls is not the turn's end."""
+        return (
+            await self._compactor.after_full_reply(state, reply)
+            or await take_steers(steers, state)
+            or await self._needs_nudge(state, reply)
+        )
+
     async def _needs_nudge(self, state: TurnState, reply: ModelReply) -> bool:
         """Whether the turn goes on because the reply was empty: once, then the turn says so honestly."""
-        if state.text or reply.stop_reason in {"refusal", "max_tokens", "model_context_window_exceeded"}:
+        if state.text or reply.stop_reason in {"refusal", "max_tokens", WINDOW_EXCEEDED}:
             return False
         if state.nudged:
             self._notice(state, "The model returned nothing.", "warning")
@@ -235,18 +298,6 @@ class Agent:
         if state.fruitless_steps >= _FRUITLESS_STEPS:
             raise TurnFailed(f"The model called tools that do not exist in {_FRUITLESS_STEPS} steps in a row.")
 
-    def _explain(self, state: TurnState, reply: ModelReply) -> None:
-        """Say what the stop reason means where the reader could mistake the reply for a finished one."""
-        details = f" ({reply.stop_details})" if reply.stop_details else ""
-        sentences = {
-            "max_tokens": "The reply reached the output limit and is cut off. Send a message to let it continue.",
-            "refusal": f"The model refused to answer{details}. Rephrase the message before you go on.",
-            "model_context_window_exceeded": "The conversation fills the model's window; this reply is cut off. "
-            "Go on in a new session.",
-        }
-        if reply.stop_reason in sentences and not state.calls:
-            self._notice(state, sentences[reply.stop_reason], "warning")
-
     def _notice(self, state: TurnState, text: str, level: str = "info") -> None:
         state.publish(Notice(turn=state.turn, level="warning" if level == "warning" else "info", text=text))
 
@@ -260,25 +311,12 @@ class Agent:
             log.exception("turn %s could not be settled", state.turn.turn_id)
             status, error = TurnStatus.FAILED, error or f"the end of this turn could not be stored ({failure})"
         completed_at = await self._journal.finish_turn(
-            state.turn, status, stop_reason=state.stop_reason, error=error, usage=state.usage
+            state.turn, status, stop_reason=state.stop_reason, error=error, usage=state.usage, meter=state.meter
         )
         outcome = TurnOutcome(
             status=status, text=state.text, stop_reason=state.stop_reason, error=error, usage=state.usage,
             denied_calls=state.denied_calls,
         )  # fmt: skip
         await fire_endings(self._hooks, state, status)
-        self._publish(
-            TurnCompleted(
-                turn=state.turn,
-                status=status,
-                stop_reason=state.stop_reason,
-                error=error,
-                text=state.text,
-                usage=state.usage,
-                started_at=state.started_at,
-                completed_at=completed_at,
-                had_output=state.had_output,
-                denied_calls=state.denied_calls,
-            )
-        )
+        self._publish(turn_completed(state, outcome, completed_at))
         return outcome

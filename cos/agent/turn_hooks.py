@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 async def fire_beginning(hooks: HookBus, state: TurnState) -> str | None:
     """Fire `on_session_start` on a first turn and `pre_llm_call` on each; return what to add to the prompt."""
-    session = state.session
+    session, prompt = state.session, state.prompt
+    assert prompt is not None
     if session.is_new:
         await hooks.fire("on_session_start", **_common(state))
     returns = await hooks.fire(
         "pre_llm_call",
         **_common(state),
-        user_message=state.prompt.text,
+        user_message=prompt.text,
         conversation_history=[message.model_dump() for message in state.history],
         is_first_turn=session.is_new,
         sender_id=None,
@@ -45,7 +46,7 @@ async def transformed(hooks: HookBus, state: TurnState, message: AssistantMessag
 
 async def fire_endings(hooks: HookBus, state: TurnState, status: TurnStatus) -> None:
     """Fire `post_llm_call` after a turn with a reply, and `on_session_end` after every turn."""
-    if status is TurnStatus.COMPLETED and state.text:
+    if status is TurnStatus.COMPLETED and state.text and state.prompt:
         await hooks.fire(
             "post_llm_call",
             **_common(state),

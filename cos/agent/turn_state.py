@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cos.agent.events import Usage
 from cos.agent.ids import new_id
-from cos.agent.records import ApprovalAnswer, Risk, ToolCallStatus
+from cos.agent.records import ApprovalAnswer, ContextMeter, Risk, ToolCallStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,12 +52,25 @@ class TurnState:
 
     turn: TurnInfo
     session: SessionContext
-    prompt: UserMessage
+    prompt: UserMessage | None
+    """None: a turn that only compacts its session."""
     cancel: CancelToken
     publish: Callable[[AgentEvent], None]
     prompt_id: UUID = field(default_factory=new_id)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     history: list[Message] = field(default_factory=list)
+    begins_at: int = 0
+    """Index in `history` of the prompt, or of the summary that holds it."""
+    steered: list[UserMessage] = field(default_factory=list)
+    """What was said into this turn and stands in its summary."""
+    call_ids: set[str] = field(default_factory=set)
+    """Of all calls that the session ever had."""
+    meter: ContextMeter | None = None
+    """How full the context is; None = unknown."""
+    compaction_failed: bool = False
+    """Then it is not tried again in this turn."""
+    instructions: str | None = None
+    """What the user wants of the summary, in a turn that only compacts."""
     usage: Usage = field(default_factory=Usage)
     model_calls: int = 0
     """Attempts so far; numbers the api_request_id."""

@@ -25,6 +25,7 @@ from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.schema import apply_core_schema
 from cos.core.profiles import load_profiles
+from cos.core.questions import meant_answer, numbered
 from cos.core.rule_json import rule_object, rule_words
 from cos.core.rule_keeper import RuleKeeper
 
@@ -62,6 +63,12 @@ async def _answer(
     rules: tuple[Rule, ...] = ()
     if options.action == "deny":
         answer = ApprovalAnswer(decision="denied", reason=options.reason, answered_by="cli")
+    elif options.action == "answer":
+        answer = _words(chosen, options.text)
+    elif chosen.kind == "question":
+        raise CosError(
+            "that is a question; answer it with `cos approvals answer`, or decline with `cos approvals deny`"
+        )
     else:
         answer = ApprovalAnswer(decision="allowed", scope=options.scope, answered_by="cli")
         proposals = keeper.proposals(chosen) if options.scope != "once" else ()
@@ -77,11 +84,22 @@ async def _answer(
         return LOST
     warning = await keeper.keep(chosen, answer, rules)
     print(f"{counted.decision}: {chosen.tool} {visible(chosen.title)}")
+    if counted.answer is not None:
+        print(f"  {visible(counted.answer)}")
     for rule in rules if warning is None else ():
         print(f"{'for this session' if options.scope == 'session' else 'always'}: {visible(rule_words(rule))}")
     if warning:
         print(f"cos: {visible(warning)}", file=sys.stderr)
     return ANSWERED
+
+
+def _words(chosen: PendingApproval, text: str) -> ApprovalAnswer:
+    if chosen.kind != "question":
+        raise CosError("that is a call, not a question; use `cos approvals approve` or `cos approvals deny`")
+    words = meant_answer(text, chosen.choices)
+    if not words:
+        raise CosError("the answer is empty; `cos approvals deny` declines to answer")
+    return ApprovalAnswer(decision="answered", answer=words, answered_by="cli")
 
 
 async def _revoke(grants: Grants, text: str) -> int:
@@ -153,13 +171,15 @@ def _listed(pending: list[PendingApproval], *, as_json: bool) -> str:
 
 
 def _card(item: PendingApproval) -> str:
-    """The exact and whole text of what would run, and whose it is."""
-    head = f"{str(item.id)[-SHORT_ID:]}  {item.tool}  {item.title}\n  {item.risk}: {item.reason}"
+    """The exact and whole text of what would run or of the question, and whose it is."""
+    is_question = item.kind == "question"
+    why = item.reason if is_question else f"{item.risk}: {item.reason}"
+    head = f"{str(item.id)[-SHORT_ID:]}  {item.tool}  {item.title}\n  {why}"
     place = f"  session {item.session_title or item.session_id} · profile {item.profile_id}"
     tags = f" · {' '.join(item.tags)}" if item.tags else ""
     folder = f"\n  in {item.cwd}" if item.cwd else ""
     since = f"\n  since {item.requested_at.astimezone():%H:%M:%S}, until {item.expires_at.astimezone():%H:%M:%S}"
-    text = item.diff or item.detail or item.title
+    text = numbered(item.detail, item.choices) if is_question else item.diff or item.detail or item.title
     detail = "\n".join(f"    {line}" for line in exact(text).split("\n"))
     return f"{visible(head)}\n{visible(place + tags + folder)}{since}\n\n{detail}"
 

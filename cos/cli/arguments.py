@@ -6,12 +6,15 @@ import argparse
 from datetime import date
 
 from cos import __version__
+from cos.cli.session_arguments import sessions_arguments
 
 COMMANDS = {
     "chat": "cos.cli.chat",
     "ask": "cos.cli.ask",
+    "sessions": "cos.cli.sessions",
     "approvals": "cos.cli.approvals",
     "cost": "cos.cli.plugin_command",
+    "export": "cos.cli.export",
     "doctor": "cos.cli.doctor",
 }
 """Command -> the module that runs it, imported only then."""
@@ -29,8 +32,10 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _chat(commands.add_parser("chat", help="open the terminal app"))
     _ask(commands.add_parser("ask", help="run one turn and print the reply"))
+    sessions_arguments(commands.add_parser("sessions", help="list, show, change and delete sessions"))
     _approvals(commands.add_parser("approvals", help="list and answer what waits for an answer"))
     _cost(commands.add_parser("cost", help="what clients, projects and models cost, and budgets"))
+    _export(commands.add_parser("export", help="write a session as Markdown or JSON"))
     _doctor(commands.add_parser("doctor", help="check everything and say what to do"))
     return parser
 
@@ -70,7 +75,8 @@ def _approvals(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="what waits, with the exact text of what would run")
     listing.add_argument("--json", action="store_true", help="print the requests as JSON")
     approve = actions.add_parser("approve", help="allow one call")
-    deny = actions.add_parser("deny", help="refuse one call")
+    deny = actions.add_parser("deny", help="refuse one call, or decline to answer a question")
+    answer = actions.add_parser("answer", help="answer a question of an agent")
     approve.add_argument(
         "--scope",
         choices=["once", "session", "always"],
@@ -80,8 +86,9 @@ def _approvals(parser: argparse.ArgumentParser) -> None:
     grants = actions.add_parser("grants", help="what was allowed for whole sessions and still holds")
     grants.add_argument("--json", action="store_true", help="print the grants as JSON")
     revoke = actions.add_parser("revoke", help="end a grant")
-    for action in (approve, deny, revoke):
+    for action in (approve, deny, answer, revoke):
         action.add_argument("id", metavar="ID", help="the id from the list; its beginning or end is enough")
+    answer.add_argument("text", metavar="TEXT|NUMBER", help="the answer in your words, or the number of a choice")
     deny.add_argument("--reason", metavar="TEXT", help="what the model is told, word for word")
 
 
@@ -107,6 +114,17 @@ def _cost(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--session", metavar="ID", help="the session, for a budget per session")
     reprice = actions.add_parser("reprice", help="price the calls that had no price; priced ones never change")
     reprice.add_argument("--dry-run", action="store_true", help="only say what would be priced")
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Write the whole history of a session, also what was undone or compacted."
+    parser.add_argument("id", metavar="ID", help="the session; the first characters of its id are enough")
+    parser.add_argument("--format", choices=["markdown", "json"], default="markdown", help="default: markdown")
+    parser.add_argument("--output", metavar="FILE", help="write into this file instead of standard output")
+    parser.add_argument("--force", action="store_true", help="replace the file when it exists")
+    parser.add_argument(
+        "--thinking", action="store_true", help="show in Markdown what the model thought; JSON always holds it"
+    )
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:

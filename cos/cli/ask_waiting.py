@@ -24,7 +24,7 @@ async def turn_of_waiting(core: Core, accepted: Accepted, limit: asyncio.Timeout
     """The id of the message's turn when it has begun in this process, or its end when another one ran it.
 
     Raises:
-        CosError: the limit passed first; the message stays in the queue of its session.
+        CosError: the limit passed first, and the message stays in the queue of its session; or somebody removed it.
     """
     assert accepted.session_id is not None
     assert accepted.message_id is not None
@@ -35,6 +35,8 @@ async def turn_of_waiting(core: Core, accepted: Accepted, limit: asyncio.Timeout
                 begun = await core.dispatcher.start_waiting(accepted.session_id, accepted.message_id)
                 if end is not None or begun is not None:
                     return end or begun  # type: ignore[return-value]  # one of the two is there
+                if not await core.queue.has(accepted.message_id):
+                    raise CosError("the message was removed from the session's queue; send it again if it is to run")
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError:
         raise CosError("the time limit passed; the message stays in the session's queue") from None

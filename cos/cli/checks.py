@@ -30,6 +30,7 @@ from cos.core.postgres.schema import apply_core_schema
 from cos.core.postgres.statements import core_statements
 from cos.core.profiles import Profile, load_profile, open_workspace, profile_folders, profile_named
 from cos.core.tool_lists import match_tools
+from cos.core.tools.installed import installed_tools
 
 log = logging.getLogger("cos.doctor")
 
@@ -129,7 +130,7 @@ class Examination:
             host=PluginHost(source=self.config.source),
         )
         try:
-            self.tools = tuple(loaded.tools)
+            self.tools = tuple(installed_tools(loaded))
             plugins = ", ".join(settings.plugins) or "none"
             self._found("plugins", "ok", f"{plugins}; tools: {', '.join(self.tools) or 'none'}")
             for sentence in await loaded.findings():

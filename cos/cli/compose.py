@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,17 +19,18 @@ from psycopg.conninfo import make_conninfo
 from cos.agent.hooks import HookBus
 from cos.agent.retry import RetryPolicy
 from cos.agent.tools import Tool, ToolSet
-from cos.agent.turn import Agent, AgentOptions
+from cos.agent.turn import Agent, AgentOptions, TurnInputs
 from cos.cli.providers import build_provider
 from cos.core.approval_desk import CHANNEL, ApprovalDesk
 from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
 from cos.core.background import Background
 from cos.core.config import Config, load_config
-from cos.core.dispatcher import Dispatcher, ProfileAgent
+from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
 from cos.core.effective import (
     Flags,
     effective_approval_mode,
     effective_approval_timeout,
+    effective_compact_at,
     effective_database_url,
     effective_profile,
 )
@@ -36,6 +38,7 @@ from cos.core.embedded.folders import default_state_dir
 from cos.core.embedded.server import EmbeddedPostgres
 from cos.core.errors import DatabaseError
 from cos.core.first_start import install_shipped
+from cos.core.gateway import Gateway
 from cos.core.live import LiveFeed
 from cos.core.live_feed_hooks import register_live_feed
 from cos.core.neighbours import CHANNEL as SESSIONS
@@ -43,19 +46,28 @@ from cos.core.neighbours import Neighbours
 from cos.core.paths import Paths
 from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.approvals import Approvals
+from cos.core.postgres.blobs import PostgresBlobs
 from cos.core.postgres.database import Database
+from cos.core.postgres.drafts import Drafts
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
+from cos.core.postgres.last_turns import LastTurns
 from cos.core.postgres.listener import Listener
 from cos.core.postgres.plugin_loans import plugin_host
+from cos.core.postgres.prompts import Prompts
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
+from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
 from cos.core.postgres.sweep import sweep_orphans
+from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile, load_profiles, profile_named
+from cos.core.queue import AnnouncedSteers, QueueEditor
 from cos.core.rule_book import RuleBook
 from cos.core.rule_keeper import RuleKeeper
+from cos.core.session_edits import SessionEdits
 from cos.core.tool_lists import match_tools
+from cos.core.tools.installed import installed_tools
 
 if TYPE_CHECKING:
     from cos.agent.provider import Provider
@@ -94,9 +106,13 @@ class Core:
     embedded: EmbeddedPostgres | None
     """None when a given server is used."""
     sessions: Sessions
+    options: SessionOptions
+    drafts: Drafts
+    prompts: Prompts
     desk: ApprovalDesk
     feed: LiveFeed
     dispatcher: Dispatcher
+    queue: QueueEditor
     plugins: LoadedPlugins
     background: Background
 
@@ -145,32 +161,28 @@ async def _compose(
         log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
     host = plugin_host(database, config, list(profiles), feed.publish)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
-    tools = plugins.tools
+    tools = installed_tools(plugins)
     grants = Grants(database)
     _register_policy(hooks, profiles, request.flags, tools, grants)
     register_live_feed(hooks, feed.publish)
+    blobs = PostgresBlobs(database)
     timeout = effective_approval_timeout(config, request.flags).value
     keeper = RuleKeeper(profiles, {name: tool.origin for name, tool in tools.items()}, grants)
     desk = ApprovalDesk(Approvals(database), keeper, feed.publish, timeout_seconds=timeout, surface=request.surface)
     providers = {name: request.provider_for(entry, request.env) for name, entry in profiles.items()}
-    agents = {
-        name: ProfileAgent(
-            profile=entry,
-            tools=_tools_of(entry, ToolSet.of(*tools.values())),
-            agent=Agent(
-                provider=providers[name],
-                hooks=hooks,
-                journal=journal,
-                approver=desk,
-                publish=feed.publish,
-                options=AgentOptions(max_steps=config.settings.agent.max_steps, retry=request.retry),
-            ),
-        )
-        for name, entry in profiles.items()
-    }
+    inputs = TurnInputs(steers=AnnouncedSteers(journal, sessions, feed.publish), blobs=blobs)
+    make = partial(Agent, hooks=hooks, journal=journal, approver=desk, publish=feed.publish, inputs=inputs)
+    agents = _agents(config, request, profiles, providers, ToolSet.of(*tools.values()), make)
     dispatcher = Dispatcher(
-        agents=agents, hooks=hooks, journal=journal, sessions=sessions, plugins=plugins, publish=feed.publish
+        agents=agents,
+        gateway=Gateway(profiles, hooks, journal, sessions, blobs, feed.publish),
+        journal=journal,
+        sessions=sessions,
+        plugins=plugins,
+        retries=Retries(last_prompt=LastTurns(database).prompt, undo=lambda session_id: edits.undo(session_id)),
+        publish=feed.publish,
     )
+    edits = SessionEdits(database, dispatcher, feed.publish)
     dispatcher.commands.add(*plugins.commands)
     background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish))
     for work in plugins.repeated:
@@ -184,12 +196,38 @@ async def _compose(
         database=database,
         embedded=embedded,
         sessions=sessions,
+        options=SessionOptions(database, feed.publish),
+        drafts=Drafts(database),
+        prompts=Prompts(database),
         desk=desk,
         feed=feed,
         dispatcher=dispatcher,
+        queue=QueueEditor(WaitingMessages(database), dispatcher),
         plugins=plugins,
         background=background,
     )
+
+
+def _agents(
+    config: Config,
+    request: StartRequest,
+    profiles: Mapping[str, Profile],
+    providers: Mapping[str, Provider],
+    tools: ToolSet,
+    make: Callable[..., Agent],
+) -> dict[str, ProfileAgent]:
+    def agent(entry: Profile) -> Agent:
+        options = AgentOptions(
+            max_steps=config.settings.agent.max_steps,
+            compact_at=effective_compact_at(config, entry).value,
+            retry=request.retry,
+        )
+        return make(provider=providers[entry.id], options=options)
+
+    return {
+        name: ProfileAgent(profile=entry, tools=_tools_of(entry, tools), agent=agent(entry))
+        for name, entry in profiles.items()
+    }
 
 
 def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk, neighbours: Neighbours) -> Background:

@@ -1,4 +1,4 @@
-"""The answer where nobody can or shall give one: a rule or a plugin asks also in the mode that refuses."""
+"""The answer where nobody can or shall give one: a rule, a plugin or the model asks also in the mode that refuses."""
 
 from __future__ import annotations
 

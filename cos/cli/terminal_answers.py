@@ -1,4 +1,4 @@
-"""Requests for approval at a plain terminal: shows the exact call, and takes only a whole word typed after that."""
+"""Requests at a plain terminal: shows the exact call or question, and takes only a whole line typed after that."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from uuid import UUID
 from cos.agent.events import ApprovalRequested, ApprovalResolved
 from cos.agent.records import ApprovalAnswer
 from cos.agent.text import exact, visible
+from cos.core.questions import meant_answer, numbered
 
 if TYPE_CHECKING:
     from cos.core.approval_desk import ApprovalDesk
     from cos.core.live import CoreEvent
 
-_QUESTION = "Type yes to run it or no to refuse it, then Enter: "
+_ALLOW = "Type yes to run it or no to refuse it, then Enter: "
+_ANSWER = "Type your answer{or_number}, then Enter; /decline gives no answer: "
+_DECLINE = "/decline"
 
 
 class TerminalAnswers:
@@ -43,24 +46,22 @@ class TerminalAnswers:
 
     def _ask(self, request: ApprovalRequested) -> None:
         self._asked = request.approval_id
-        detail = exact(request.detail or request.title)
-        place = f"\n  in {visible(request.cwd)}" if request.cwd else ""
-        print(f"\n{request.name} wants to run, and {request.reason}:\n\n{detail}\n{place}", file=sys.stderr)
+        print(f"\n{_shown(request)}\n", file=sys.stderr)
         # What was typed before the question was on screen cannot have been meant as its answer.
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-        print(_QUESTION, end="", file=sys.stderr, flush=True)
+        print(_prompt(request), end="", file=sys.stderr, flush=True)
 
     def _read(self) -> None:
         line = sys.stdin.readline()
         if not line:
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
             return
-        word = line.strip().lower()
-        if self._asked is None or not self._open or word not in {"yes", "no"}:
-            if self._open:
-                print(_QUESTION, end="", file=sys.stderr, flush=True)
+        if not self._open or self._open[0].approval_id != self._asked:
             return
-        answer = ApprovalAnswer(decision="allowed" if word == "yes" else "denied", answered_by="cli")
+        answer = _meant(line, self._open[0])
+        if answer is None:
+            print(_prompt(self._open[0]), end="", file=sys.stderr, flush=True)
+            return
         task = asyncio.ensure_future(self._send(self._asked, answer))
         self._answers.add(task)
         task.add_done_callback(self._answers.discard)
@@ -69,3 +70,29 @@ class TerminalAnswers:
         counted = await self._desk.answer(approval_id, answer)
         if counted != answer:
             print(f"cos: already answered: {counted.decision} by {counted.answered_by}", file=sys.stderr)
+
+
+def _shown(request: ApprovalRequested) -> str:
+    if request.kind == "question":
+        return f"The agent asks you:\n\n{exact(numbered(request.detail, request.choices))}"
+    place = f"\n\n  in {visible(request.cwd)}" if request.cwd else ""
+    return f"{request.name} wants to run, and {request.reason}:\n\n{exact(request.detail or request.title)}{place}"
+
+
+def _prompt(request: ApprovalRequested) -> str:
+    if request.kind == "question":
+        return _ANSWER.format(or_number=" or the number of a choice" if request.choices else "")
+    return _ALLOW
+
+
+def _meant(line: str, request: ApprovalRequested) -> ApprovalAnswer | None:
+    """None when the line is no answer to this request."""
+    words = line.strip()
+    if request.kind == "question":
+        if words.lower() == _DECLINE:
+            return ApprovalAnswer(decision="denied", answered_by="cli")
+        said = meant_answer(words, request.choices)
+        return ApprovalAnswer(decision="answered", answer=said, answered_by="cli") if said else None
+    if words.lower() not in {"yes", "no"}:
+        return None
+    return ApprovalAnswer(decision="allowed" if words.lower() == "yes" else "denied", answered_by="cli")

@@ -1,4 +1,4 @@
-"""Where requests for approval wait: a row before asking, one answer that counts, a deadline that is no refusal."""
+"""Where requests to the user wait: a row before asking, one answer that counts, a deadline that is no refusal."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class ApprovalDesk:
 
     def proposals(self, approval: PendingApproval) -> tuple[RuleProposal, ...]:
         """What could be allowed for longer so that the request would not have been asked, narrowest first."""
-        return self._keeper.proposals(approval)
+        return self._keeper.proposals(approval) if approval.kind == "tool_call" else ()
 
     def would_allow(self, approval: PendingApproval, rules: Sequence[Rule]) -> bool:
         """Whether these rules alone would have allowed the request: a changed proposal may not."""
@@ -169,6 +169,8 @@ def _requested(request: ApprovalRequest, made: RequestedApproval) -> ApprovalReq
         cwd=request.description.cwd,
         requested_at=made.requested_at,
         expires_at=made.expires_at,
+        kind=request.kind,
+        choices=request.choices,
     )
 
 

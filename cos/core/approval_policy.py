@@ -18,6 +18,7 @@ from cos.core.rule_json import rule_words
 from cos.core.rules import SHELL_TOOLS, JudgedCall, Rule, first_match, judged_call, relative_path
 from cos.core.shell.floor import catastrophe
 from cos.core.shell.risk import outside_paths
+from cos.core.tools.clarify import NAME as CLARIFY
 
 if TYPE_CHECKING:
     from cos.agent.identity import TurnInfo
@@ -93,8 +94,8 @@ class ApprovalPolicy:
         rule = first_match(rules, call)
         if rule is not None and rule.decision == "deny":
             return _block(f"a rule of the profile {turn.profile_id} denies it ({rule_words(rule)})")
-        if rule is not None and rule.decision == "allow":
-            return None
+        if tool_name == CLARIFY or (rule is not None and rule.decision == "allow"):
+            return None  # Nobody is asked whether they may be asked.
         if await self._is_granted(turn.session_id, call):
             return None
         if rule is not None:

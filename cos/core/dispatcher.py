@@ -11,34 +11,34 @@ import asyncio
 import itertools
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from cos.agent.cancellation import CancelToken, uninterrupted
-from cos.agent.errors import AlreadyAcceptedError, CosError, TurnBusyError
+from cos.agent.compaction import NOTHING, is_worth_it
+from cos.agent.errors import AlreadyAcceptedError, CosError, NotWaitingError, TurnBusyError
 from cos.agent.events import TurnCompleted, Usage
-from cos.agent.hook_rules import first_action
-from cos.agent.identity import NewSession, TurnInfo
+from cos.agent.identity import TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.messages import UserMessage
 from cos.agent.records import TurnStatus
 from cos.agent.session_context import SessionContext
 from cos.agent.tags import Tag, merge_tags
-from cos.agent.text import title_of
-from cos.core.commands import Commands
 from cos.core.errors import SessionError
 from cos.core.frozen import build_prompt, prompt_from_json, prompt_json
+from cos.core.gateway import Gateway
 from cos.core.inbound import Accepted, Inbound
-from cos.core.live import QueueChanged, SessionCreated
-from cos.core.profiles import Profile, open_workspace, profile_named
+from cos.core.profiles import Profile, open_workspace
+from cos.core.queue import queue_changed
 
 if TYPE_CHECKING:
-    from cos.agent.hooks import HookBus
+    from cos.agent.identity import Source
     from cos.agent.journal import Journal
+    from cos.agent.steering import DeliveryMode
     from cos.agent.tools import ToolSet
     from cos.agent.turn import Agent
     from cos.agent.turn_state import TurnState
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("cos.dispatcher")
 
 SHUTDOWN: Final = "the program is ending"
+_COMPACT_LATER: Final = "a turn runs in this session; compact it when the turn has ended"
+NEW_MESSAGE: Final = "by the user's new message"
 _CLOSE_SECONDS: Final = 8.0
 _CLOSE_LOST_SECONDS: Final = 0.5
 _CLOSE_LOST_LONGEST_SECONDS: Final = 5.0
@@ -62,6 +64,15 @@ class ProfileAgent:
     profile: Profile
     agent: Agent
     tools: ToolSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """What sending a prompt again needs. Both raise SessionError when the session has no turn, or when one runs."""
+
+    last_prompt: Callable[[UUID], Awaitable[UserMessage]]
+    undo: Callable[[UUID], Awaitable[object]]
+    """Takes the newest turn of a session back."""
 
 
 @dataclass(slots=True)
@@ -81,20 +92,21 @@ class Dispatcher:
         self,
         *,
         agents: Mapping[str, ProfileAgent],
-        hooks: HookBus,
+        gateway: Gateway,
         journal: Journal,
         sessions: Sessions,
         plugins: LoadedPlugins,
+        retries: Retries,
         publish: Callable[[CoreEvent], None],
     ) -> None:
-        self.commands = Commands()
-        """The slash commands of this process; whoever composes the core adds to them."""
         self._agents = agents
-        self._hooks = hooks
         self._journal = journal
         self._sessions = sessions
         self._plugins = plugins
+        self._retries = retries
         self._publish = publish
+        self._gateway = gateway
+        self.commands = gateway.commands
         self._running: dict[UUID, _Running] = {}
         self._admission: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._is_closing = False
@@ -107,39 +119,72 @@ class Dispatcher:
             ProfileError, SessionError, TagError: it names what is not there, or does not belong together.
             DatabaseError: it could not be kept; nothing was accepted.
         """
-        returns = await self._hooks.fire(
-            "pre_gateway_dispatch", event=inbound, gateway=self, session_store=self._sessions
+        return await self._dispatch(inbound)
+
+    async def retry(self, session_id: UUID, source: Source = "cli") -> Accepted:
+        """Send the session's last prompt again, before whatever waits; its turn is taken back.
+
+        Raises:
+            SessionError: there is no turn, or one runs.
+            DatabaseError: nothing was accepted.
+        """
+        session = await self._sessions.get(session_id)
+        prompt = await self._retries.last_prompt(session_id)
+        again = Inbound(
+            text=prompt.text,
+            parts=tuple(prompt.parts),
+            profile_id=session.profile_id,
+            source=source,
+            session_id=session_id,
+            mode="now",
         )
-        action = first_action(returns, frozenset({"skip", "rewrite", "allow"}))
-        if action and action["action"] == "skip":
-            return Accepted(session_id=None, handled=True)
-        if action and action["action"] == "rewrite" and isinstance(action.get("text"), str):
-            inbound.text = action["text"]
-        session = await self._existing_session(inbound)
-        answer = await self.commands.run(inbound, session)
-        if answer is not None:
-            began, session_id = answer.turn_id, inbound.session_id
-            return Accepted(session_id=session_id, turn_id=began, handled=began is None, command=answer)
-        session = session or await self._new_session(inbound)
-        message_id = new_id()
-        reply = await self._admitted(inbound, session, message_id)
-        if reply is not None:
-            return Accepted(session_id=session.id, handled=True, reply=reply or None)
+        return await self._dispatch(again, undo=self._retries.undo)
+
+    async def send_now(
+        self, session_id: UUID, message_id: UUID, keep: Callable[[], Awaitable[object]], mode: DeliveryMode = "now"
+    ) -> UUID | None:
+        """Let `keep` make the message wait with this mode while no turn can start here; then start what is first.
+
+        `keep` answers False when the message is not new. Answers the message's turn if it is the one that starts.
+        """
+        async with self._admission[session_id]:
+            is_new = await keep() is not False
+            running = self._running.get(session_id)
+            if running is None:
+                await self._sessions.pause_queue(session_id, paused=False)
+            elif mode == "now" and is_new:
+                running.cancel.cancel(NEW_MESSAGE)
+            if running is not None and running.cancel.is_set:
+                running.goes_on = True
+        turn_id = await uninterrupted(self._start_next(session_id, message_id))
+        if turn_id is None:
+            await self.announce_queue(session_id)
+        return turn_id
+
+    async def _dispatch(self, inbound: Inbound, undo: Callable[[UUID], Awaitable[object]] | None = None) -> Accepted:
+        """`undo` changes the session when the message is safe and before its turn starts."""
+        admitted = await self._gateway.admit(inbound, self)
+        if isinstance(admitted, Accepted):
+            return admitted
+        session, message_id = admitted.session, admitted.message_id
         if inbound.client_message_id is not None:
             turn_id = await self._sessions.turn_of(session.id, inbound.client_message_id)
             if turn_id is not None:
                 return Accepted(session_id=session.id, turn_id=turn_id)
-        message = UserMessage(text=inbound.text)
-        async with self._admission[session.id]:
-            await self._sessions.enqueue(session, message_id, message, inbound.source, inbound.client_message_id)
-            running = self._running.get(session.id)
-            if running is None:
-                await self._sessions.pause_queue(session.id, paused=False)
-            elif running.cancel.is_set:
-                running.goes_on = True
-        turn_id = await uninterrupted(self._start_next(session.id, message_id))
-        if turn_id is None:
-            await self._queue_changed(session.id)
+
+        async def keep() -> bool:
+            is_new = await self._sessions.enqueue(
+                session, message_id, admitted.message, inbound.source, inbound.client_message_id, inbound.mode
+            )
+            if undo is not None:
+                try:
+                    await undo(session.id)
+                except CosError:
+                    await self._sessions.dequeue(message_id)
+                    raise
+            return is_new
+
+        turn_id = await self.send_now(session.id, message_id, lambda: uninterrupted(keep()), inbound.mode)
         return Accepted(session_id=session.id, message_id=message_id, turn_id=turn_id)
 
     async def start_waiting(self, session_id: UUID, message_id: UUID) -> UUID | None:
@@ -153,6 +198,30 @@ class Dispatcher:
         """Go on with the messages that were left waiting when a turn was cancelled."""
         await self._sessions.pause_queue(session_id, paused=False)
         await uninterrupted(self._start_next(session_id))
+
+    async def compact(self, session_id: UUID, instructions: str | None = None) -> UUID:
+        """Begin a turn that replaces the session's conversation by a summary; the id of that turn.
+
+        Raises:
+            SessionError: there is no such session, a turn runs in it, or it has nothing to compact.
+        """
+
+        async def begin() -> UUID:
+            async with self._admission[session_id]:
+                await self._sessions.get(session_id)
+                if self._is_closing or session_id in self._running:
+                    raise SessionError(_COMPACT_LATER)
+                if not is_worth_it(await self._journal.load_history(session_id)):
+                    raise SessionError(NOTHING)
+                try:
+                    state = await self._open(session_id, None, instructions)
+                except TurnBusyError as error:
+                    raise SessionError(_COMPACT_LATER) from error
+                task = asyncio.create_task(self._run(state), name=f"turn-{state.turn.turn_id}")
+                self._running[session_id] = _Running(state.turn, state.prompt_id, state.cancel, task)
+                return state.turn.turn_id
+
+        return await uninterrupted(begin())
 
     def cancel(self, session_id: UUID, reason: str = "by the user") -> bool:
         """Stop the session's turn if this process runs one. Says so; cancelling nothing is no error."""
@@ -186,52 +255,21 @@ class Dispatcher:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _existing_session(self, inbound: Inbound) -> Session | None:
-        """The session that the message names; None when it is to begin one."""
-        profile = profile_named(self.profiles, inbound.profile_id)
-        tags = merge_tags(inbound.tags)
-        if inbound.session_id is None:
-            return None
-        session = await self._sessions.get(inbound.session_id)
-        if session.profile_id != profile.id:
-            raise SessionError(f"session {session.id} belongs to profile {session.profile_id}, not to {profile.id}")
-        if tags:
-            raise SessionError(f"session {session.id} exists; tags can only be given with its first message")
-        return session
-
-    async def _new_session(self, inbound: Inbound) -> Session:
-        title = title_of(inbound.text) or f"Session of {datetime.now().astimezone():%Y-%m-%d %H:%M}"
-        tags = merge_tags(inbound.tags)
-        new = NewSession(profile_id=inbound.profile_id, source=inbound.source, title=title, tags=tags)
-        session_id = await self._journal.create_session(new)
-        self._publish(SessionCreated(session_id=session_id, profile_id=inbound.profile_id, title=title))
-        return await self._sessions.get(session_id)
-
-    async def _admitted(self, inbound: Inbound, session: Session, message_id: UUID) -> str | None:
-        """None when a turn is to run; otherwise the reply of the hook that took the message."""
-        returns = await self._hooks.fire(
-            "post_gateway_admission",
-            session_key=str(session.id),
-            platform=inbound.source,
-            source={"platform": inbound.source, "profile": session.profile_id},
-            message_id=str(message_id),
-            text=inbound.text,
-        )
-        action = first_action(returns, frozenset({"handled"}))
-        return None if action is None else str(action.get("reply") or "")
-
     async def _start_next(self, session_id: UUID, wanted: UUID | None = None) -> UUID | None:
         """Start the turn of the first waiting message, unless one runs; its id if the message is the `wanted` one."""
         async with self._admission[session_id]:
             running = self._running.get(session_id)
             if self._is_closing or running is not None:
                 return running.turn.turn_id if running and running.message_id == wanted else None
-            for waiting in await self._sessions.queue(session_id):
+            while queue := await self._sessions.queue(session_id):
+                waiting = queue[0]
                 try:
                     state = await self._open(session_id, waiting)
                 except AlreadyAcceptedError:
                     await self._sessions.dequeue(waiting.id)
                     continue
+                except NotWaitingError:
+                    continue  # It was edited, removed or taken while it was being read.
                 except TurnBusyError:
                     return None  # Another process runs a turn here; it goes on with the queue.
                 task = asyncio.create_task(self._run(state), name=f"turn-{state.turn.turn_id}")
@@ -239,7 +277,10 @@ class Dispatcher:
                 return state.turn.turn_id if waiting.id == wanted else None
             return None
 
-    async def _open(self, session_id: UUID, waiting: QueuedMessage) -> TurnState:
+    async def _open(
+        self, session_id: UUID, waiting: QueuedMessage | None, instructions: str | None = None
+    ) -> TurnState:
+        """The turn of a waiting message; without one, a turn that compacts the session."""
         session = await self._sessions.get(session_id)
         entry = self._agents[session.profile_id]
         context = await self._context(session, entry)
@@ -249,8 +290,9 @@ class Dispatcher:
             turn_id=new_id(),
             tags=merge_tags(entry.profile.settings.tags, (Tag(tag) for tag in session.tags)),
         )
-        prompt = UserMessage(text=waiting.text)
-        return await entry.agent.open(turn, prompt, context, CancelToken(), prompt_id=waiting.id)
+        if waiting is None:
+            return await entry.agent.open_compaction(turn, context, instructions, CancelToken())
+        return await entry.agent.open(turn, waiting.message, context, CancelToken(), prompt_id=waiting.id)
 
     async def _context(self, session: Session, entry: ProfileAgent) -> SessionContext:
         workspace = Path(session.cwd) if session.cwd else await asyncio.to_thread(open_workspace, entry.profile)
@@ -263,13 +305,15 @@ class Dispatcher:
         else:
             stored = session.frozen_prompt
         assert stored is not None
+        prompt = prompt_from_json(stored)
         return SessionContext(
-            prompt=prompt_from_json(stored),
+            prompt=replace(prompt, model=session.model or prompt.model),
             tools=entry.tools,
             workspace=workspace,
             platform=session.source,
             is_new=not session.has_turns,
             parent_session_id=session.parent_session_id,
+            meter=session.context,
         )
 
     async def _run(self, state: TurnState) -> None:
@@ -318,17 +362,13 @@ class Dispatcher:
             if waiting and not pause:
                 await self._start_next(session_id)
             if waiting:
-                await self._queue_changed(session_id)
+                await self.announce_queue(session_id)
         except Exception:
             log.exception("the queue of session %s could not go on", session_id)
 
-    async def _queue_changed(self, session_id: UUID) -> None:
-        session, waiting = await self._sessions.get(session_id), await self._sessions.queue(session_id)
-        self._publish(
-            QueueChanged(
-                session_id=session_id, profile_id=session.profile_id, waiting=len(waiting), paused=session.queue_paused
-            )
-        )
+    async def announce_queue(self, session_id: UUID) -> None:
+        """Tell the surfaces of this process how the session's queue stands."""
+        self._publish(await queue_changed(self._sessions, session_id))
 
 
 def _lost(state: TurnState, error: Exception) -> TurnCompleted:

@@ -106,6 +106,14 @@ def effective_approval_timeout(config: Config, flags: Flags) -> Sourced[float]:
     return _common(config, config.settings.approvals, "timeout_seconds")
 
 
+def effective_compact_at(config: Config, profile: Profile) -> Sourced[float]:
+    """The share of the model's window at which a session is compacted; 0 = never."""
+    own: Sourced[float | None] = _of_profile(profile, profile.settings.agent, "compact_at")
+    if own.value is not None:
+        return Sourced(own.value, own.source)
+    return _common(config, config.settings.agent, "compact_at")
+
+
 def effective_tags(profile: Profile, flags: Flags) -> Sourced[tuple[Tag, ...]]:
     own: Sourced[tuple[Tag, ...]] = _of_profile(profile, profile.settings, "tags")
     if not flags.tags:
@@ -123,7 +131,8 @@ def effective_values(config: Config, profile: Profile, env: Mapping[str, str], f
     Raises:
         ConfigError: a variable of the environment holds a wrong value.
     """
-    values = {**_common_values(config, env, flags), **_profile_values(profile, env, flags)}
+    compact_at = {"agent.compact_at": effective_compact_at(config, profile)}
+    values = {**_common_values(config, env, flags), **compact_at, **_profile_values(profile, env, flags)}
     shown_values = [EffectiveValue(key=key, value=_text(key, it.value), source=it.source) for key, it in values.items()]
     return [*shown_values, *_plugin_values(config)]
 
@@ -145,7 +154,8 @@ def _common_values(config: Config, env: Mapping[str, str], flags: Flags) -> dict
 
 def _profile_values(profile: Profile, env: Mapping[str, str], flags: Flags) -> dict[str, Sourced[Any]]:
     settings = profile.settings
-    values = {name: _of_profile(profile, settings, name) for name in type(settings).model_fields if name != "approvals"}
+    names = [name for name in type(settings).model_fields if name not in {"agent", "approvals"}]
+    values = {name: _of_profile(profile, settings, name) for name in names}
     return {
         **values,
         "base_url": effective_base_url(profile, env),

@@ -5,7 +5,7 @@ CosError
 ├── DatabaseError          the database's owner: it does not answer, or refuses
 │   └── LostTurnError      nobody: another process closed this turn; stop writing to it
 ├── PluginError            the user: an enabled plugin is missing, or does not register
-└── SessionError           the user: no such session, or it belongs to another profile
+└── SessionError           the user: no such session, it belongs to another profile, or it cannot be changed now
 """
 
 from __future__ import annotations
@@ -30,4 +30,4 @@ class PluginError(CosError):
 
 
 class SessionError(CosError):
-    """There is no such session, or it belongs to another profile."""
+    """There is no such session, it belongs to another profile, or it cannot be changed now."""

@@ -10,6 +10,9 @@ from cos.agent.identity import Source
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from cos.agent.messages import Part
+    from cos.agent.steering import DeliveryMode
+    from cos.core.attachments import Picture
     from cos.core.commands import CommandAnswer
 
 
@@ -24,6 +27,14 @@ class Inbound:
     """None = begin a new session."""
     tags: tuple[str, ...] = ()
     """Extra tags; only for a message that begins a session."""
+    pictures: tuple[Picture, ...] = ()
+    parts: tuple[Part, ...] = ()
+    """Of a message that is sent again: stored already."""
+    mode: DeliveryMode = "queue"
+    """While a turn runs: wait for the next one, go into it at its next step, or cancel it and be the next prompt.
+
+    A turn of another process takes steers too, but is not cancelled: what is sent now comes first after it.
+    """
     client_message_id: str | None = None
     """Sending the same id to the same session again changes nothing."""
     meta: dict[str, str] = field(default_factory=dict)
@@ -37,7 +48,7 @@ class Accepted:
     """None only when a hook dropped the message, or a command ran without a session."""
     message_id: UUID | None = None
     turn_id: UUID | None = None
-    """None = it waits in the session's queue, or a hook or a command took it."""
+    """None = it waits in the session's queue or goes into the running turn, or a hook or a command took it."""
     handled: bool = False
     """A hook or a slash command took the message; no turn runs."""
     reply: str | None = None

@@ -47,9 +47,16 @@ class SessionUpdated(SessionEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionTouched(SessionEvent):
-    """Another process did something in it: a turn began or ended, a request was made or answered."""
+    """More happened in it than events say: another process works there, or turns were undone. Read it again."""
 
     type: ClassVar[str] = "session.touched"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionDeleted(SessionEvent):
+    """It is gone with all that belonged to it."""
+
+    type: ClassVar[str] = "session.deleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +80,7 @@ class PluginEvent(TurnEvent):
     """What a plugin says about a turn. Its `type` begins with the plugin's name and a dot."""
 
 
-CoreEvent = AgentEvent | SessionCreated | SessionUpdated | SessionTouched | QueueChanged | PluginEvent
+CoreEvent = AgentEvent | SessionCreated | SessionUpdated | SessionTouched | SessionDeleted | QueueChanged | PluginEvent
 
 
 @dataclass(frozen=True, slots=True)

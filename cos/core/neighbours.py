@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from cos.core.live import SessionTouched
+from cos.core.live import SessionDeleted, SessionTouched, SessionUpdated
 
 if TYPE_CHECKING:
     from cos.core.live import CoreEvent
 
 CHANNEL: Final = "cos_sessions"
+_CHANGES: Final = {kind.type: kind for kind in (SessionUpdated, SessionDeleted)}
 
 
 class Neighbours:
@@ -22,10 +23,11 @@ class Neighbours:
         self._publish = publish
 
     async def hear(self, payload: str) -> None:
-        """`payload` is boot id, session id and profile id, as `tell_session` writes them."""
-        boot_id, session_id, profile_id = payload.split(" ", 2)
+        """`payload` is boot id, session id and profile id, as `tell_session` writes them, and perhaps what changed."""
+        boot_id, session_id, profile_id, *change = payload.split(" ")
         if boot_id != self._boot_id:
-            self._publish(SessionTouched(session_id=UUID(session_id), profile_id=profile_id))
+            kind = _CHANGES.get(change[0], SessionTouched) if change else SessionTouched
+            self._publish(kind(session_id=UUID(session_id), profile_id=profile_id))
 
     async def look(self) -> None:
         """Lists are read again anyway whenever something changes."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from cos.agent.events import Usage
-from cos.agent.records import TurnStatus
+from cos.agent.records import ContextMeter, TurnStatus
 
 if TYPE_CHECKING:
-    from cos.agent.messages import Message
+    from cos.agent.messages import Message, UserMessage
     from cos.agent.records import ToolCallRecord
+    from cos.agent.steering import DeliveryMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,12 @@ class Session:
     """JSON of the frozen prompt; None before the first turn."""
     has_turns: bool
     queue_paused: bool
+    model: str | None
+    """The model that the user chose for this session; None = the one of its frozen prompt."""
     created_at: datetime
     last_activity_at: datetime
+    context: ContextMeter | None = None
+    """Of the newest model call; None = there was none, or nobody counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +60,8 @@ class SessionRow:
     """Pending approvals."""
     queued: int
     """Messages that wait for their turn."""
+    context: ContextMeter | None = None
+    """As in `Session`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +108,18 @@ class QueuedMessage:
     """A message that waits for its turn."""
 
     id: UUID
-    text: str
+    message: UserMessage
     source: str
+    mode: DeliveryMode
+
+    @property
+    def text(self) -> str:
+        return self.message.text
+
+
+def meter_of(data: dict[str, Any] | None) -> ContextMeter | None:
+    """A context meter as stored with a session."""
+    return ContextMeter(**data) if data else None
 
 
 def usage_of(data: dict[str, Any] | None) -> Usage | None:

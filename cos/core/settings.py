@@ -131,8 +131,18 @@ class ApprovalTimeout(_Table):
     timeout_seconds: Annotated[float, Field(gt=0, le=_YEAR_SECONDS, allow_inf_nan=False)] = 300
 
 
+CompactAt = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+"""A share of the model's window; 0 = never."""
+
+
 class AgentSettings(_Table):
     max_steps: Annotated[int, Field(ge=1, le=1000)] = 90
+    compact_at: CompactAt = 0.8
+
+
+class ProfileAgentSettings(_Table):
+    compact_at: CompactAt | None = None
+    """None = as in commonos.toml."""
 
 
 class Settings(_Table):
@@ -175,4 +185,5 @@ class ProfileSettings(_Table):
     """Names and globs; None = all tools."""
     workspace: Folder | None = None
     """None = a folder of its own under the data folder."""
+    agent: ProfileAgentSettings = ProfileAgentSettings()
     approvals: ApprovalPolicy = ApprovalPolicy()

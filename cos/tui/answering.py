@@ -57,7 +57,15 @@ class Answering:
         args: dict[str, Any] | None = None,
     ) -> None:
         """Answer a request, once; say so when somebody else was first."""
-        answer = ApprovalAnswer(decision=decision, reason=reason, answered_by=ANSWERED_BY, args=args)
+        await self._answer(
+            approval_id, ApprovalAnswer(decision=decision, reason=reason, answered_by=ANSWERED_BY, args=args)
+        )
+
+    async def reply(self, approval_id: UUID, words: str) -> None:
+        """Answer a question with exactly these words; else as `decide`."""
+        await self._answer(approval_id, ApprovalAnswer(decision="answered", answer=words, answered_by=ANSWERED_BY))
+
+    async def _answer(self, approval_id: UUID, answer: ApprovalAnswer) -> None:
         try:
             self._tell(answer, await self._desk.answer(approval_id, answer))
         except LookupError as error:

@@ -120,7 +120,7 @@ class CosApp(LeavingApp):
         self.surface = surface.AppSurface(self, core, control)
         self._pump(core, control)
         await control.begin(await self._first_session(core))
-        self.main.connect(control)
+        self.main.connect(control, self.surface)
         self.ticker = self.set_interval(1.0, control.tick)
         for sentence in await core.plugins.findings():
             self.notify(sentence, severity="warning", timeout=30, markup=False)
@@ -160,7 +160,7 @@ class CosApp(LeavingApp):
         self.main.status_line.status = Status(note=line)
 
     def action_help(self) -> None:
-        self.push_screen(Help())
+        self.push_screen(Help(self.surface.known() if self.surface else []))
 
     def action_new_session(self) -> None:
         if self.main.control is not None:

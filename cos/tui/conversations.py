@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -68,6 +69,11 @@ class Conversations:
             self._begin_retry(conversation, event)
         else:
             apply_event(conversation, event)
+
+    def retry_note(self, session_id: UUID) -> str:
+        """How long the session waits before another attempt, empty when it does not."""
+        retry = self._retries.get(session_id)
+        return f"retry in {max(0, math.ceil(retry.until - time.monotonic()))} s" if retry else ""
 
     def tick(self, session_id: UUID) -> None:
         """Once a second, for the session on screen."""

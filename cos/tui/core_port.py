@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from cos.core.plugins import LoadedPlugins
     from cos.core.postgres.sessions import Sessions
     from cos.core.profiles import Profile
+    from cos.tui.drafts import DraftStore
+    from cos.tui.prompt_history import PromptSource
+    from cos.tui.queue_control import WaitingQueue
 
 
 class CorePort(Protocol):
@@ -31,6 +34,15 @@ class CorePort(Protocol):
 
     @property
     def sessions(self) -> Sessions: ...
+
+    @property
+    def queue(self) -> WaitingQueue: ...
+
+    @property
+    def drafts(self) -> DraftStore: ...
+
+    @property
+    def prompts(self) -> PromptSource: ...
 
     @property
     def desk(self) -> ApprovalDesk: ...

@@ -17,6 +17,20 @@ class TerminalDriver(LinuxDriver):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._file = _Outlet(self._file)  # type: ignore[assignment,arg-type]  # a file of text, and never None here
+        self._is_lent = False
+
+    def suspend_application_mode(self) -> None:
+        """The terminal is another program's: what the app draws meanwhile is dropped, and drawn again afterwards."""
+        super().suspend_application_mode()
+        self._is_lent = True
+
+    def resume_application_mode(self) -> None:
+        self._is_lent = False
+        super().resume_application_mode()
+
+    def write(self, data: str) -> None:
+        if not self._is_lent:
+            super().write(data)
 
 
 class _Outlet:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from cos.agent.events import Usage
 from cos.tui import wording
 from cos.tui.widgets.approval_card import Card
-from cos.tui.widgets.status_line import Status
+from cos.tui.widgets.status_line import FULL, Status
 
 if TYPE_CHECKING:
     from cos.agent.events import ContextUpdated
+    from cos.agent.records import ContextMeter
     from cos.core.postgres.approvals import PendingApproval
     from cos.core.profiles import Profile
     from cos.core.sessions import SessionRow
@@ -24,26 +25,35 @@ def title_of(row: SessionRow | None) -> str:
 
 
 def status_of(
-    profile: Profile, row: SessionRow | None, usage: Usage, newest: ContextUpdated | None, note: str
+    profile: Profile, row: SessionRow | None, usage: Usage, newest: ContextUpdated | None, note: str, *, is_db_up: bool
 ) -> Status:
-    """The status line of a session, or of one that has not begun (`row` None)."""
+    """The status line of a session, or of one that has not begun (`row` None).
+
+    `newest`: the newest model call that was seen here; without one the stored meter of `row` counts.
+    """
     tags = {str(tag) for tag in profile.settings.tags} | set(row.tags if row else ())
     has_begun = row is not None and row.turn_status is not None
+    meter = newest.meter if newest else row.context if row else None
     return Status(
         profile=profile.id,
         tags=tuple(sorted(tags)),
-        model=(newest.model if newest else None) or profile.settings.model or profile.settings.provider,
-        context=_context(newest) if has_begun else "",
+        model=(newest.model if newest else None)
+        or (meter.model if meter else None)
+        or profile.settings.model
+        or profile.settings.provider,
+        context=_context(meter) if has_begun else "",
+        context_percent=meter.percent if meter else None,
         used=wording.usage(usage) if has_begun else "",
+        database="db ok" if is_db_up else "db ✗",
         note=note,
     )
 
 
-def _context(newest: ContextUpdated | None) -> str:
-    used = newest.usage.prompt_tokens if newest else None
-    if newest is None or used is None or not newest.context_window:
-        return f"ctx {wording.tokens(used)}"
-    return f"ctx {wording.tokens(used)} ({round(100 * used / newest.context_window)}%)"
+def _context(meter: ContextMeter | None) -> str:
+    percent = ""
+    if meter is not None and meter.percent is not None:
+        percent = f" ({meter.percent}%{' !' if meter.percent >= FULL else ''})"
+    return f"ctx {wording.tokens(meter.used if meter else None)}{percent}"
 
 
 def approval_card(pending: PendingApproval) -> Card:
@@ -65,4 +75,6 @@ def approval_card(pending: PendingApproval) -> Card:
         cwd=pending.cwd,
         requested_at=pending.requested_at,
         expires_at=pending.expires_at,
+        kind=pending.kind,
+        choices=pending.choices,
     )

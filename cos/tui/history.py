@@ -12,6 +12,7 @@ from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
 from cos.agent.records import ToolCallStatus, TurnStatus
 from cos.tui import wording
 from cos.tui.transcript.calls import CallState, ToolCall
+from cos.tui.transcript.compacted import Compacted
 from cos.tui.transcript.entries import AssistantText, Entry, Notice, Thinking, TurnHeader
 from cos.tui.transcript.entries import UserMessage as UserEntry
 
@@ -93,24 +94,24 @@ def message_entries(row: MessageRow, calls: dict[str, ToolCallRecord]) -> list[E
         return user_entries(row.id, turn_key, message)
     if isinstance(message, ToolResultMessage):
         return []
-    return assistant_entries(row.id, turn_key, message, calls, active=row.active)
+    return assistant_entries(row.id, turn_key, message, calls)
 
 
 def user_entries(message_id: UUID, turn_key: str, message: UserMessage) -> list[Entry]:
     """As `message_entries`, for a message of the user, or of the loop in the user's place."""
     key = f"msg:{message_id}"
+    if message.compaction is not None:
+        title = wording.compacted(message.compaction, message.text)
+        return [Compacted(key=key, turn_key=turn_key, title=title, summary=message.text)]
     if message.origin == "loop":
         return [Notice(key=key, turn_key=turn_key, text=f"cos to the model: {message.text}")]
-    return [UserEntry(key=key, turn_key=turn_key, text=message.text)]
+    attached = [f"[{part.type}: {part.text or part.url or part.media_type}]" for part in message.parts]
+    text = "\n".join(piece for piece in [message.text, *attached] if piece)
+    return [UserEntry(key=key, turn_key=turn_key, text=text)]
 
 
 def assistant_entries(
-    message_id: UUID,
-    turn_key: str,
-    message: AssistantMessage,
-    calls: dict[str, ToolCallRecord],
-    *,
-    active: bool,
+    message_id: UUID, turn_key: str, message: AssistantMessage, calls: dict[str, ToolCallRecord]
 ) -> list[Entry]:
     """As `message_entries`, for a reply of the model."""
     found: list[Entry] = []
@@ -119,8 +120,8 @@ def assistant_entries(
         found.append(Thinking(key=f"think:{message_id}", turn_key=turn_key, text=thought))
     if message.text:
         found.append(AssistantText(key=f"msg:{message_id}", turn_key=turn_key, text=message.text))
-    if message.partial or not active:
-        found.append(Notice(key=f"cut:{message_id}", turn_key=turn_key, level="warning", text=cut_text(active=active)))
+    if message.partial:
+        found.append(Notice(key=f"cut:{message_id}", turn_key=turn_key, level="warning", text=cut_text(message)))
     for call in message.tool_calls:
         title, detail = title_of_call(call.name, call.args), args_text(call.args)
         entry = ToolCall(key=f"call:{call.id}", turn_key=turn_key, name=call.name, title=title, detail=detail)
@@ -130,9 +131,9 @@ def assistant_entries(
     return found
 
 
-def cut_text(*, active: bool) -> str:
+def cut_text(message: AssistantMessage) -> str:
     """What stands under an incomplete reply."""
-    return "incomplete" if active else "incomplete; the connection broke and the model began again"
+    return "incomplete; the connection broke and the model began again" if message.superseded else "incomplete"
 
 
 def thinking_of(message: AssistantMessage) -> str:
@@ -143,11 +144,11 @@ def thinking_of(message: AssistantMessage) -> str:
 
 def title_of_call(name: str, args: Mapping[str, object]) -> str:
     """One line for a stored call. Its tool may be gone, so this only knows the arguments that most tools share."""
-    command, path = args.get("command"), args.get("path")
+    command, what = args.get("command"), args.get("path") or args.get("question")
     if isinstance(command, str):
         lines = [line.strip() for line in command.splitlines() if line.strip()]
         return f"$ {lines[0]}{' …' if len(lines) > 1 else ''}" if lines else name
-    return path if isinstance(path, str) else name
+    return what if isinstance(what, str) else name
 
 
 def args_text(args: dict[str, object]) -> str:

@@ -97,6 +97,8 @@ class LeavingApp(App[None]):
         if control is not None and control.current is not None and self.failure is None:
             self.farewell = f"Go on with: {self._command} --session {control.current}"
         try:
+            if control is not None:
+                await control.drafts.flush()
             if self.core is not None:
                 await self.core.close()
         finally:
@@ -105,6 +107,7 @@ class LeavingApp(App[None]):
 
     def stop_drawing(self) -> None:
         """Draw no more of what happens: the panes go before their app, and Textual ends an app's workers after them."""
-        self.workers.cancel_group(self, "feed")
+        for worker in [worker for worker in self.workers if worker.group != "leave"]:
+            worker.cancel()
         if self.ticker is not None:
             self.ticker.stop()

@@ -69,7 +69,7 @@ def _message(conversation: Conversation, event: events.MessageAdded) -> None:
     elif isinstance(message, AssistantMessage):
         conversation.change(f"think:{event.message_id}", streaming=False)
         conversation.change(f"msg:{event.message_id}", text=message.text or "", streaming=False)
-        for entry in assistant_entries(event.message_id, turn_key, message, {}, active=event.active):
+        for entry in assistant_entries(event.message_id, turn_key, message, {}):
             conversation.add(entry)
 
 

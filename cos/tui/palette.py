@@ -32,5 +32,5 @@ class SlashCommands(Provider):
         surface = cast("CosApp", self.app).surface
         if surface is None:
             return
-        for command in surface.commands():
+        for command in surface.known():
             yield f"/{command.name} {command.arguments}".rstrip(), command, partial(surface.begin, command)

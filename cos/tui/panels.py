@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cos.core.questions import meant_answer
 from cos.tui.screens.deny_reason import DenyReason, Reason
 from cos.tui.screens.edit_args import EditArgs
+from cos.tui.screens.free_answer import FreeAnswer
 from cos.tui.screens.keep_rule import Keeping, KeepRule, Scope
 from cos.tui.screens.whole_text import WholeText
 
@@ -30,6 +32,8 @@ class Panels:
         self._profiles = profiles
         self._reasons: dict[UUID, str] = {}
         """What was written and not sent, by request."""
+        self._answers: dict[UUID, str] = {}
+        """The same for answers to questions."""
 
     async def open(self, name: PanelName, card: Card) -> None:
         """Show a panel and wait for its end."""
@@ -43,6 +47,8 @@ class Panels:
                 await self._deny(card)
             case "edit":
                 await self._edit(card)
+            case "text":
+                await self._write(card)
 
     async def _keep(self, scope: Scope, card: Card) -> None:
         proposals = self._answering.proposals(card.id)
@@ -76,6 +82,17 @@ class Panels:
             await self._answering.decide(card.id, "denied", reason=reason.text)
         else:
             self._reasons[card.id] = reason.text
+
+    async def _write(self, card: Card) -> None:
+        written: Reason | None = await self._screen.app.push_screen_wait(
+            FreeAnswer(card, self._answers.pop(card.id, ""))
+        )
+        if written is None:
+            return
+        if written.is_final:
+            await self._answering.reply(card.id, meant_answer(written.text, card.choices))
+        else:
+            self._answers[card.id] = written.text
 
     async def _edit(self, card: Card) -> None:
         before = self._answering.args(card.id)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from uuid import UUID
 
 
@@ -20,31 +21,51 @@ class Place:
     tags: tuple[str, ...] = ()
     """Of the session that the first message makes."""
     draft: str = ""
-    """What was left in the composer; kept in memory only."""
+    """What was left in the composer, in the form in which it is stored."""
+    is_read: bool = False
+    """The stored draft was read."""
     sending: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Messages arrive in the order they were sent, and a new place becomes one session, not two."""
 
 
 class Places:
-    """All places of this run, and which one is open."""
+    """All places of this run, and which one is open: for each session one, and for each profile's next session one."""
 
     def __init__(self, profile_id: str) -> None:
         self._sessions: dict[UUID, Place] = {}
-        self.open = Place(profile_id)
+        self._new: dict[str, Place] = {}
+        self.open = self._next(profile_id)
+
+    def fill(self, drafts: Mapping[str, str]) -> None:
+        """The stored drafts of next new sessions, by profile."""
+        for profile_id, draft in drafts.items():
+            place = self._next(profile_id)
+            place.draft = place.draft or draft
 
     def go_new(self, profile_id: str) -> Place:
-        """Open a place for a new session; one that is open already stays, with its draft."""
-        if self.open.session_id is None:
-            self.open.profile_id = profile_id
-        else:
-            self.open = Place(profile_id)
+        """Open the profile's place for a new session; one that is open already stays, with its draft.
+
+        A draft for the new session of one profile goes along to another one that has none.
+        """
+        before, self.open = self.open, self._next(profile_id)
+        if before.session_id is None and before is not self.open and not self.open.draft:
+            self.open.draft, before.draft = before.draft, ""
         return self.open
 
-    def go_to(self, session_id: UUID, profile_id: str) -> Place:
-        self.open = self._sessions.setdefault(session_id, Place(profile_id, session_id))
-        return self.open
+    def of(self, session_id: UUID, profile_id: str) -> Place:
+        return self._sessions.setdefault(session_id, Place(profile_id, session_id))
+
+    def go_to(self, place: Place) -> Place:
+        self.open = place
+        return place
 
     def born(self, place: Place, session_id: UUID) -> None:
         """The first message of a place has made its session."""
         place.session_id = session_id
+        place.is_read = True
         self._sessions[session_id] = place
+        if self._new.get(place.profile_id) is place:
+            del self._new[place.profile_id]
+
+    def _next(self, profile_id: str) -> Place:
+        return self._new.setdefault(profile_id, Place(profile_id))

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Protocol
 
 from cos.agent.errors import CosError
 from cos.agent.ids import new_id
+from cos.core.attachments import read_picture
 from cos.core.inbound import Accepted, Inbound
+from cos.tui.outgoing import Outgoing
 from cos.tui.transcript.entries import Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from uuid import UUID
 
     from cos.core.commands import CommandAnswer
     from cos.core.dispatcher import Dispatcher
     from cos.tui.conversations import Conversations
+    from cos.tui.drafts import DraftKeeper
     from cos.tui.places import Place, Places
     from cos.tui.screens.chat import ChatScreen
+
+
+class SessionReader(Protocol):
+    """Reads what a message has changed. Raises CosError when it cannot be read."""
+
+    async def load(self, session_id: UUID) -> None:
+        """The history of a session that a message began."""
+        ...
+
+    async def refresh(self) -> None:
+        """The list of sessions."""
+        ...
+
+    async def open(self, session_id: UUID) -> None:
+        """Show another session."""
+        ...
 
 
 class Sending:
@@ -29,46 +48,53 @@ class Sending:
         screen: ChatScreen,
         conversations: Conversations,
         places: Places,
-        *,
-        load: Callable[[UUID], Awaitable[None]],
-        refresh: Callable[[], Awaitable[None]],
-        open_session: Callable[[UUID], Awaitable[None]],
+        drafts: DraftKeeper,
+        reader: SessionReader,
     ) -> None:
-        """`load` reads the history of a session that a message began; `refresh` reads the list of sessions again."""
-        self._open = open_session
         self._dispatcher = dispatcher
         self._screen = screen
         self._conversations = conversations
         self._places = places
-        self._load = load
-        self._refresh = refresh
+        self._drafts = drafts
+        self._reader = reader
 
-    async def send(self, text: str, place: Place) -> None:
+    async def send(self, outgoing: Outgoing, place: Place) -> None:
         """Hand a message to the Dispatcher; when it is not accepted, give it back and say why.
 
         Raises:
             CosError: it was accepted, but what became of it cannot be read.
         """
         async with place.sending:
-            tags = place.tags if place.session_id is None else ()
-            inbound = Inbound(
-                text=text, profile_id=place.profile_id, source="cli", session_id=place.session_id, tags=tags
-            )
             try:
-                accepted = await self._dispatcher.dispatch(inbound)
+                accepted = await self._dispatcher.dispatch(await self._inbound(outgoing, place))
             except CosError as error:
-                self._give_back(text, place)
+                self.give_back(outgoing, place)
                 self._screen.notify(str(error), title="Not sent", severity="error", markup=False)
             else:
                 await self._accepted(accepted, place)
 
-    def _give_back(self, text: str, place: Place) -> None:
+    async def _inbound(self, outgoing: Outgoing, place: Place) -> Inbound:
+        paths = [attachment.path for attachment in outgoing.attachments]
+        return Inbound(
+            text=outgoing.text,
+            profile_id=place.profile_id,
+            source="cli",
+            session_id=place.session_id,
+            tags=place.tags if place.session_id is None else (),
+            pictures=tuple([await asyncio.to_thread(read_picture, path) for path in paths]),
+            mode=outgoing.mode,
+        )
+
+    def give_back(self, outgoing: Outgoing, place: Place) -> None:
+        """Put a message that was not taken where it was written, unless something else is written there now."""
         if place is self._places.open:
-            self._screen.composer.put_back(text)
+            self._screen.composer.put_back(outgoing.draft)
         else:
-            place.draft = place.draft or text
+            place.draft = place.draft or outgoing.draft
+            self._drafts.put(place, place.draft)
 
     async def _accepted(self, accepted: Accepted, place: Place) -> None:
+        self._drafts.sent(place)
         if accepted.command is not None:
             await self._commanded(accepted.command, place)
             return
@@ -78,19 +104,20 @@ class Sending:
         conversation = self._conversations.of(accepted.session_id)
         if place.session_id is None:
             self._places.born(place, accepted.session_id)
-            await self._load(accepted.session_id)
+            self._drafts.born(place)
+            await self._reader.load(accepted.session_id)
             if place is self._places.open:
                 conversation.show_in(self._screen.conversation)
         if accepted.handled:
             conversation.notice("info", accepted.reply or "A plugin took the message.")
-        await self._refresh()
+        await self._reader.refresh()
 
     async def _commanded(self, answer: CommandAnswer, place: Place) -> None:
         """Show what came of a slash command; what it gives back to write comes back to where it was typed."""
         if answer.draft is not None:
-            self._give_back(answer.draft, place)
+            self.give_back(Outgoing(text=answer.draft, draft=answer.draft), place)
         if answer.session_id is not None:
-            await self._open(answer.session_id)
+            await self._reader.open(answer.session_id)
         if not answer.text:
             return
         if place.session_id is None:

@@ -10,13 +10,16 @@ from cos.agent.events import TurnCompleted
 from cos.core.live import PluginEvent, Resync, SessionEvent, SessionTouched, session_of
 from cos.tui.answering import Answering
 from cos.tui.conversations import Conversations
+from cos.tui.drafts import DraftKeeper
 from cos.tui.headline import status_of, title_of
 from cos.tui.history import entries_of
 from cos.tui.panels import Panels
 from cos.tui.places import Place, Places
+from cos.tui.queue_control import QueueControl
 from cos.tui.sending import Sending
 from cos.tui.tally import Tally
 from cos.tui.welcome import welcome
+from cos.tui.widgets.queue_strip import Waiting
 
 if TYPE_CHECKING:
     from cos.core.live import Live
@@ -33,6 +36,7 @@ class SessionControl:
     def __init__(self, core: CorePort, screen: ChatScreen) -> None:
         self._core = core
         self._screen = screen
+        self.prompts = core.prompts
         self._conversations = Conversations()
         self._tally = Tally(core.sessions)
         self._places = Places(core.profile.id)
@@ -40,17 +44,12 @@ class SessionControl:
         self._stopping: set[UUID] = set()
         self._trouble = ""
         self._shown_running = False
+        self._has_arrived = False
+        self.drafts = DraftKeeper(core.drafts, lambda: (self.place, screen.composer.draft), self._draw)
         self.answering = Answering(core.desk, screen)
         self.panels = Panels(screen, self.answering, core.profiles)
-        self.sending = Sending(
-            core.dispatcher,
-            screen,
-            self._conversations,
-            self._places,
-            load=self._load,
-            refresh=self._refresh_sessions,
-            open_session=self.open,
-        )
+        self.sending = Sending(core.dispatcher, screen, self._conversations, self._places, self.drafts, self)
+        self.queue = QueueControl(core.queue, screen, self.sending)
 
     @property
     def current(self) -> UUID | None:
@@ -73,8 +72,9 @@ class SessionControl:
         Raises:
             CosError: the database does not answer, or there is no such session.
         """
-        await self._refresh_sessions()
+        await self.refresh()
         await self.answering.refresh()
+        self._places.fill(await self.drafts.read_new())
         if session_id is not None:
             await self.open(session_id)
         else:
@@ -82,9 +82,9 @@ class SessionControl:
 
     def new(self, profile_id: str | None = None) -> None:
         """Begin a session with the next message."""
-        self._leave()
+        left = self._leave()
         place = self._places.go_new(profile_id or self.place.profile_id)
-        self._arrive(place)
+        self._arrive(place, left)
         self._screen.conversation.set_entries(welcome(self._core, place.profile_id))
 
     def next_profile(self) -> None:
@@ -101,9 +101,13 @@ class SessionControl:
         if session_id == self.current:
             return
         session = await self._core.sessions.get(session_id)
-        await self._load(session_id)
-        self._leave()
-        self._arrive(self._places.go_to(session_id, session.profile_id))
+        await self.load(session_id)
+        place = self._places.of(session_id, session.profile_id)
+        if not place.is_read:
+            place.draft = await self.drafts.read(place.profile_id, session_id)
+            place.is_read = True
+        left = self._leave()
+        self._arrive(self._places.go_to(place), left)
         self._conversations.of(session_id).show_in(self._screen.conversation)
         await self._refresh_queue()
 
@@ -129,6 +133,7 @@ class SessionControl:
             if isinstance(event, Resync):
                 await self._resync()
                 return
+            note = self._conversations.retry_note(session_of(event))
             if not isinstance(event, SessionEvent | PluginEvent):
                 self._conversations.take(event)
                 if isinstance(event, TurnCompleted):
@@ -137,14 +142,15 @@ class SessionControl:
             elif isinstance(event, SessionTouched) and self._core.dispatcher.running(event.session_id) is None:
                 # Another process works there: show what it has stored.
                 self._conversations.forget(event.session_id)
+                self._tally.forget_context(event.session_id)
                 if event.session_id == self.current:
-                    await self._load(event.session_id)
+                    await self.load(event.session_id)
                     self._conversations.of(event.session_id).show_in(self._screen.conversation)
             if event.type in _CHANGES_LIST:
-                await self._refresh_sessions()
+                await self.refresh()
             if event.type in _CHANGES_APPROVALS:
                 await self.answering.refresh()
-            if event.type in _CHANGES_STATUS and session_of(event) == self.current:
+            if session_of(event) == self.current and (note or event.type in _CHANGES_STATUS):
                 self._draw()
             self._trouble = ""
         except CosError as error:
@@ -157,6 +163,8 @@ class SessionControl:
         self._screen.approvals.draw()
         if self.current is not None:
             self._conversations.tick(self.current)
+            if self._conversations.retry_note(self.current):
+                self._draw()
 
     def why_not_quit(self) -> str | None:
         """What would be lost by leaving now, as a sentence; None when nothing would."""
@@ -168,34 +176,42 @@ class SessionControl:
             return f"{running} turn{'s run' if running > 1 else ' runs'}. Ctrl+C twice stops and quits."
         return None
 
-    async def _load(self, session_id: UUID) -> None:
+    async def load(self, session_id: UUID) -> None:
         conversation = self._conversations.of(session_id)
         if not conversation.is_loaded:
             page = await self._core.sessions.transcript(session_id)
             conversation.load(entries_of(page), page.messages[0].ordinal if page.has_older else None)
             await self._tally.read(session_id)
 
-    def _leave(self) -> None:
-        self.place.draft = self._screen.composer.text
+    def _leave(self) -> Place:
+        if self._has_arrived:
+            self.place.draft = self._screen.composer.draft
         if self.current is not None:
             self._conversations.of(self.current).hide()
+        return self.place
 
-    def _arrive(self, place: Place) -> None:
-        self._screen.composer.begin(place.draft)
+    def _arrive(self, place: Place, left: Place) -> None:
+        if left is not place:
+            self.drafts.put(left, left.draft)
+        # What was typed before anything could be read comes after what was there.
+        early = "" if self._has_arrived else self._screen.composer.draft
+        self._has_arrived = True
+        self._screen.composer.begin("\n".join(text for text in (place.draft, early) if text))
+        self._screen.writing.at(place.profile_id, self._core.profiles[place.profile_id].workspace)
         self._screen.queue.show([], "")
         self._draw()
 
     async def _resync(self) -> None:
         """Events were missed: read again what is on screen, whatever place that is."""
         self._conversations.forget()
-        await self._refresh_sessions()
+        await self.refresh()
         await self.answering.refresh()
         if self.current is not None:
-            await self._load(self.current)
+            await self.load(self.current)
             self._conversations.of(self.current).show_in(self._screen.conversation)
         self._draw()
 
-    async def _refresh_sessions(self) -> None:
+    async def refresh(self) -> None:
         rows = await self._core.sessions.page(limit=MOST_SESSIONS)
         self._rows = {row.id: row for row in rows}
         self._screen.sessions.show(rows)
@@ -211,13 +227,16 @@ class SessionControl:
         is_next = row.turn_status == "running" and not row.queue_paused
         why = "for the running turn to end" if is_next else "paused until your next message"
         if row.id == self.current:
-            self._screen.queue.show([message.text for message in waiting], why)
+            rows = [Waiting(id=message.id, text=message.text, mode=message.mode) for message in waiting]
+            self._screen.queue.show(rows, why)
 
     def _draw(self) -> None:
         place, screen = self.place, self._screen
         current = place.session_id
         row = self._rows.get(current) if current else None
-        note = self._trouble or ("stopping …" if current in self._stopping else "")
+        stopping = "stopping …" if current in self._stopping else ""
+        retry = self._conversations.retry_note(current) if current else ""
+        note = self._trouble or self.drafts.trouble or stopping or retry
         screen.sessions.mark_current(current)
         screen.show_title(title_of(row))
         screen.status_line.status = status_of(
@@ -226,17 +245,20 @@ class SessionControl:
             self._tally.usage(current),
             self._tally.newest_call(current),
             note,
+            is_db_up=not self._trouble,
         )
         screen.usage.show(self._tally.usage(current), self._tally.total())
         if self._shown_running != self.is_running:
             # Only then: the footer is built anew each time.
-            self._shown_running = self.is_running
+            self._shown_running = screen.composer.turn_runs = self.is_running
             screen.refresh_bindings()
 
 
 _CHANGES_LIST = frozenset(
     {"session.created", "session.updated", "turn.started", "turn.completed", "approval.requested",
-     "approval.resolved", "queue.changed", "session.touched"}
+     "approval.resolved", "queue.changed", "session.touched", "session.deleted"}
 )  # fmt: skip
-_CHANGES_APPROVALS = frozenset({"approval.requested", "approval.resolved", "turn.completed", "session.touched"})
-_CHANGES_STATUS = frozenset({"turn.started", "turn.completed", "context.updated"})
+_CHANGES_APPROVALS = frozenset(
+    {"approval.requested", "approval.resolved", "turn.completed", "session.touched", "session.deleted"}
+)
+_CHANGES_STATUS = frozenset({"turn.started", "turn.completed", "context.updated", "retry.scheduled"})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cos.tui.commands import AppCommands
+from cos.tui.completion import CommandHint
+from cos.tui.outgoing import Outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,9 +26,13 @@ class AppSurface:
         self._commands = core.dispatcher.commands
         self._commands.add(*AppCommands(self, core.profiles, lambda: control.place, core.sessions.find).all())
 
-    def commands(self) -> Sequence[Command]:
+    def known(self) -> Sequence[Command]:
         """Every command that may be typed here, by name."""
         return self._commands.all()
+
+    def commands(self) -> Sequence[CommandHint]:
+        """The same, as the composer completes them."""
+        return [CommandHint(name=it.name, arguments=it.arguments, summary=it.summary) for it in self.known()]
 
     def begin(self, command: Command) -> None:
         """Run a command that was picked from a list; one that takes arguments goes into the composer."""
@@ -35,7 +41,8 @@ class AppSurface:
             screen.close_panes()
             screen.composer.put_back(f"/{command.name} ")
         else:
-            screen.send(f"/{command.name}")
+            text = f"/{command.name}"
+            screen.send(Outgoing(text=text, draft=text))
 
     @property
     def available_themes(self) -> Mapping[str, object]:

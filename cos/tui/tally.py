@@ -51,6 +51,10 @@ class Tally:
             figures.running = Usage()
             await self.read(event.turn.session_id)
 
+    def forget_context(self, session_id: UUID) -> None:
+        """The newest model call was made elsewhere: the stored figure counts until one is seen here again."""
+        self._of(session_id).newest_call = None
+
     def usage(self, session_id: UUID | None) -> Usage:
         figures = self._figures.get(session_id) if session_id else None
         return figures.ended + figures.running if figures else Usage()

@@ -9,6 +9,7 @@ from cos.agent.text import visible
 
 if TYPE_CHECKING:
     from cos.agent.events import Usage
+    from cos.agent.messages import Compaction
 
 STATES: Final = {
     "running": "●",
@@ -65,6 +66,13 @@ def usage(total: Usage) -> str:
     """`12.3k in · 450 out tokens`; `450+` when a call was cut before its total was known, `?` when nobody told."""
     at_least = "+" if total.is_partial else ""
     return f"{tokens(total.prompt_tokens)} in · {tokens(total.output_tokens)}{at_least} out tokens"
+
+
+def compacted(compaction: Compaction, summary: str) -> str:
+    """`Compacted: 84 messages are now a summary of 1,200 tokens`; in characters when nobody counted the tokens."""
+    count = compaction.messages
+    size = f"{compaction.tokens:,} tokens" if compaction.tokens else f"{len(summary):,} characters"
+    return f"Compacted: {count:,} message{' is' if count == 1 else 's are'} now a summary of {size}"
 
 
 def one_line(text: str) -> str:

@@ -31,6 +31,8 @@ ALTER TABLE sessions ADD COLUMN IF NOT EXISTS seen_at timestamptz;
 ALTER TABLE sessions ADD COLUMN IF NOT EXISTS context json;
 CREATE INDEX IF NOT EXISTS sessions_by_activity ON sessions (last_activity_at DESC, id DESC);
 CREATE INDEX IF NOT EXISTS sessions_by_parent ON sessions (parent_session_id) WHERE parent_session_id IS NOT NULL;
+CREATE INDEX IF NOT EXISTS sessions_by_fork ON sessions (forked_from_session_id)
+    WHERE forked_from_session_id IS NOT NULL;
 
 CREATE TABLE IF NOT EXISTS turns (
     id uuid PRIMARY KEY,
@@ -83,10 +85,18 @@ CREATE TABLE IF NOT EXISTS messages (
     CHECK ((role = 'tool_result') = (call_id IS NOT NULL)),
     UNIQUE (session_id, ordinal)
 );
+-- The summary that took its place. When that is rewound, or left out of a fork, the message is active again.
+ALTER TABLE messages ADD COLUMN IF NOT EXISTS put_away_by uuid;
+-- Of a message that went into a running turn; a prompt's is with its turn.
+ALTER TABLE messages ADD COLUMN IF NOT EXISTS client_message_id text;
+CREATE UNIQUE INDEX IF NOT EXISTS messages_client_message ON messages (session_id, client_message_id)
+    WHERE client_message_id IS NOT NULL;
 -- A second result for one tool call is impossible.
 CREATE UNIQUE INDEX IF NOT EXISTS messages_one_result ON messages (session_id, call_id) WHERE call_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS messages_by_turn ON messages (turn_id);
 CREATE INDEX IF NOT EXISTS messages_search ON messages USING gin (search);
+-- What was sent in a profile, newest first.
+CREATE INDEX IF NOT EXISTS messages_prompts ON messages (profile_id, id DESC) WHERE role = 'user';
 
 CREATE TABLE IF NOT EXISTS tool_calls (
     session_id uuid NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -110,8 +120,10 @@ CREATE TABLE IF NOT EXISTS tool_calls (
     PRIMARY KEY (session_id, call_id)
 );
 CREATE INDEX IF NOT EXISTS tool_calls_by_turn ON tool_calls (turn_id, position);
+-- Without it, deleting a session would read the whole table once for each of its messages.
+CREATE INDEX IF NOT EXISTS tool_calls_by_message ON tool_calls (message_id);
 
--- Everything that asks the user: approvals now, questions and overrides later (`kind`).
+-- Everything that asks the user: `kind` 'tool_call' (may it run?), 'question' (a running call wants to know something).
 CREATE TABLE IF NOT EXISTS approvals (
     id uuid PRIMARY KEY,
     kind text NOT NULL DEFAULT 'tool_call',
@@ -131,7 +143,7 @@ CREATE TABLE IF NOT EXISTS approvals (
     diff text,
     risk text NOT NULL,
     reason text NOT NULL,
-    status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'allowed', 'denied', 'expired', 'cancelled')),
+    status text NOT NULL DEFAULT 'pending',
     scope text,
     answer_reason text,
     answered_by text,
@@ -142,8 +154,23 @@ CREATE TABLE IF NOT EXISTS approvals (
 );
 CREATE INDEX IF NOT EXISTS approvals_pending ON approvals (requested_at) WHERE status = 'pending';
 CREATE INDEX IF NOT EXISTS approvals_by_turn ON approvals (turn_id);
+CREATE INDEX IF NOT EXISTS approvals_by_session ON approvals (session_id);
 
 ALTER TABLE approvals ADD COLUMN IF NOT EXISTS edited_args json;
+-- Of a question: the answers that it offers, and the user's.
+ALTER TABLE approvals ADD COLUMN IF NOT EXISTS choices json NOT NULL DEFAULT '[]';
+ALTER TABLE approvals ADD COLUMN IF NOT EXISTS answer text;
+-- What was allowed is a call and what was answered is a question, whoever answers and however.
+DO $$ BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_constraint
+                   WHERE conrelid = 'approvals'::regclass AND conname = 'approvals_status_of_kind') THEN
+        ALTER TABLE approvals DROP CONSTRAINT IF EXISTS approvals_status_check;
+        ALTER TABLE approvals ADD CONSTRAINT approvals_status_of_kind CHECK (
+            status IN ('pending', 'denied', 'expired', 'cancelled')
+            OR status = 'allowed' AND kind <> 'question'
+            OR status = 'answered' AND kind = 'question' AND (answer <> '') IS TRUE);
+    END IF;
+END $$;
 
 -- What a person allowed for longer than one call, but not in the profile's file.
 CREATE TABLE IF NOT EXISTS approval_grants (

@@ -1,4 +1,4 @@
-"""The server's memory of the thinking that it signed: text, place among its siblings, and the prefix it is bound to."""
+"""The server's memory of the thinking that it signed: text, place, and the prefix and model that it is bound to."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class _Signed:
     block: Json
     place: int
     prefix: str
+    model: str
 
 
 class Signatures:
@@ -32,7 +33,7 @@ class Signatures:
     def sign(self, block: Json, *, place: int, body: Json) -> None:
         """Remember `block`, which carries its signature (or opaque data) already."""
         prefix = prefix_digest(body, len(body["messages"]))
-        self._signed[_mark_of(block)] = _Signed(dict(block), place, prefix)
+        self._signed[_mark_of(block)] = _Signed(dict(block), place, prefix, body["model"])
 
     def problem(self, body: Json, *, is_prefix_checked: bool) -> str | None:
         """The real API's words when a thinking block of `body` is not as it was sent."""
@@ -53,7 +54,7 @@ class Signatures:
                 continue
             at = f"messages.{index}.content.{place}"
             signed = self._signed.get(_mark_of(block))
-            if signed is None:
+            if signed is None or signed.model != body["model"]:
                 return INVALID.format(at=at)
             if signed.block != block:
                 return (CHANGED if is_latest else INVALID).format(at=at)

@@ -5,6 +5,7 @@ Stricter than the real API in one point: neighbours of the same role are refused
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -28,6 +29,7 @@ _TYPES_OF_ROLE = {
     "user": {"text", "tool_result", "image"},
     "assistant": {"text", "tool_use", "thinking", "redacted_thinking"},
 }
+_PICTURES = {"image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8", "image/webp": b"RIFF"}
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _ALWAYS_THINKS = re.compile(r"claude-(fable|mythos)-5|claude-(opus|sonnet)-5-5")
@@ -129,6 +131,8 @@ def _content_problems(at: str, role: str, blocks: list[Json]) -> Iterator[str]:
             yield f"{here}.tool_use.input: Input should be a valid dictionary"
         if kind == "tool_result":
             yield from _result_problems(here, block)
+        if kind == "image":
+            yield from _image_problems(here, block["source"])
     yield from _text_problems(at, blocks)
     if blocks[-1]["type"] in {"thinking", "redacted_thinking"}:
         yield f"{at}: The final block in an assistant message cannot be `thinking`."
@@ -137,7 +141,23 @@ def _content_problems(at: str, role: str, blocks: list[Json]) -> Iterator[str]:
 def _result_problems(here: str, block: Json) -> Iterator[str]:
     if block.get("is_error") and not block.get("content"):
         yield f"{here}.tool_result: content cannot be empty if `is_error` is true"
-    yield from _text_problems(here, _blocks(block.get("content") or []))
+    blocks = _blocks(block.get("content") or [])
+    yield from _text_problems(here, blocks)
+    for inner in blocks:
+        if inner["type"] == "image":
+            yield from _image_problems(f"{here}.tool_result", inner["source"])
+
+
+def _image_problems(here: str, source: Json) -> Iterator[str]:
+    if source["type"] != "base64" or set(source) != {"type", "media_type", "data"}:
+        yield f"{here}.image.source: this server knows base64 only"
+    if source["media_type"] not in _PICTURES:
+        yield f"{here}.image.source.base64.media_type: Input should be {', '.join(_PICTURES)}"
+    data = base64.b64decode(source["data"], validate=True)
+    if not data.startswith(_PICTURES[source["media_type"]]):
+        yield f"{here}.image.source.base64: the image was specified using another media type"
+    if len(data) > 5 * 1024 * 1024:
+        yield f"{here}.image.source.base64: image exceeds 5 MB maximum"
 
 
 def _text_problems(at: str, blocks: list[Json]) -> Iterator[str]:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
-from cos.agent.errors import AlreadyAcceptedError, CosError, IdentityError, TurnBusyError
+from cos.agent.errors import AlreadyAcceptedError, CosError, IdentityError, NotWaitingError, TurnBusyError
 from cos.agent.events import Usage
 from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.messages import (
     AssistantMessage,
+    Compaction,
     Message,
     ToolCall,
     ToolResultMessage,
@@ -20,7 +21,7 @@ from cos.agent.messages import (
     message_from_json,
     message_json,
 )
-from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.agent.records import ApprovalAnswer, ContextMeter, ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.tags import merge_tags
 from tests.agent_bench import assert_answered
 
@@ -28,16 +29,28 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from cos.agent.journal import Journal
+    from cos.agent.steering import DeliveryMode, SteerSource
 
 
 class JournalUnderTest(Protocol):
-    """A fresh journal, and a look at what it keeps."""
+    """A fresh journal, a look at what it keeps, and the queue of its sessions."""
 
     journal: Journal
+    steers: SteerSource
 
     async def record(self, session_id: UUID, call_id: str) -> ToolCallRecord: ...
 
     async def status(self, session_id: UUID, turn_id: UUID) -> TurnStatus: ...
+
+    async def meter(self, session_id: UUID) -> ContextMeter | None: ...
+
+    async def all_messages(self, session_id: UUID) -> list[tuple[Message, bool]]:
+        """Also those that are not active."""
+        ...
+
+    async def enqueue(self, session_id: UUID, text: str, mode: DeliveryMode) -> UUID: ...
+
+    async def waiting(self, session_id: UUID) -> list[tuple[str, DeliveryMode]]: ...
 
 
 def assistant(*calls: str, text: str | None = None) -> AssistantMessage:
@@ -119,6 +132,63 @@ async def a_message_gets_one_turn(it: JournalUnderTest) -> None:
         await it.journal.start_turn(next_turn(turn), UserMessage(text="x"), message_id=message_id)
     assert len(await it.journal.load_history(turn.session_id)) == 2
     await it.journal.start_turn(next_turn(turn), UserMessage(text="the refused one left no open turn"))
+
+
+async def a_prompt_of_the_queue_starts_only_as_it_waits(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    second = next_turn(turn)
+    message_id = await it.enqueue(turn.session_id, "as it is now", "queue")
+    for text, id_ in (("as it was read", message_id), ("as it is now", new_id())):
+        with pytest.raises(NotWaitingError):
+            await it.journal.start_turn(second, UserMessage(text=text), message_id=id_, from_queue=True)
+    assert await it.waiting(turn.session_id) == [("as it is now", "queue")]
+    await it.journal.start_turn(second, UserMessage(text="as it is now"), message_id=message_id, from_queue=True)
+    assert await it.waiting(turn.session_id) == []
+    await it.journal.finish_turn(second, TurnStatus.COMPLETED)
+    with pytest.raises(NotWaitingError):
+        await it.journal.start_turn(
+            next_turn(turn), UserMessage(text="as it is now"), message_id=message_id, from_queue=True
+        )
+    assert len(await it.journal.load_history(turn.session_id)) == 2
+
+
+async def steers_go_into_the_open_turn_in_order_and_once(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    assert await it.steers.take_steers(turn) == []
+    await it.journal.append_message(turn, assistant("c"))
+    await it.journal.append_message(turn, answer("c"))
+    ids = [await it.enqueue(turn.session_id, text, "steer") for text in ("one", "two")]
+    await it.enqueue(turn.session_id, "later", "queue")
+    taken = await it.steers.take_steers(turn)
+    assert [(steer.message_id, steer.message.text, steer.message.origin) for steer in taken] == [
+        (ids[0], "one", "steered"), (ids[1], "two", "steered"),
+    ]  # fmt: skip
+    assert await it.steers.take_steers(turn) == []
+    assert (await it.journal.load_history(turn.session_id))[3:] == [steer.message for steer in taken]
+    assert await it.waiting(turn.session_id) == [("later", "queue")]
+
+
+async def a_steer_that_its_turn_left_waits_like_the_rest(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    await it.enqueue(turn.session_id, "first", "queue")
+    await it.enqueue(turn.session_id, "meant for the turn before", "steer")
+    await it.journal.finish_turn(turn, TurnStatus.CANCELLED)
+    with pytest.raises(CosError):
+        await it.steers.take_steers(turn)
+    assert await it.waiting(turn.session_id) == [("first", "queue"), ("meant for the turn before", "steer")]
+    second = next_turn(turn)
+    await it.journal.start_turn(second, UserMessage(text="go"))
+    assert await it.steers.take_steers(second) == []
+    assert await it.waiting(turn.session_id) == [("first", "queue"), ("meant for the turn before", "queue")]
+
+
+async def ids_of_calls_are_known_for_the_whole_session(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    assert await it.journal.call_ids(turn.session_id) == set()
+    await it.journal.append_message(turn, assistant("a", "b"))
+    await it.journal.finish_turn(turn, TurnStatus.CANCELLED)
+    assert await it.journal.call_ids(turn.session_id) == {"a", "b"}
 
 
 async def the_first_to_close_a_turn_decides(it: JournalUnderTest) -> None:
@@ -247,6 +317,63 @@ async def context_of_hooks_joins_the_prompt(it: JournalUnderTest) -> None:
     )
 
 
+def summary(text: str = "in short", messages: int = 4) -> UserMessage:
+    return UserMessage(text=text, origin="compaction", compaction=Compaction(messages=messages, tokens=7))
+
+
+async def a_summary_takes_the_place_of_the_conversation(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    before: list[Message] = [assistant("c", text="a"), answer("c"), assistant(text="b")]
+    for message in before:
+        await it.journal.append_message(turn, message)
+    await it.journal.append_message(turn, assistant(text="cut"), active=False)
+    await it.journal.compact(turn, summary(), message_id=new_id())
+    await it.journal.append_message(turn, assistant(text="on"))
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    assert await it.journal.load_history(turn.session_id) == [summary(), assistant(text="on")]
+    kept = await it.all_messages(turn.session_id)
+    gone = [UserMessage(text="go"), *before, assistant(text="cut")]
+    assert kept == [*((message, False) for message in gone), (summary(), True), (assistant(text="on"), True)]
+    assert await it.journal.call_ids(turn.session_id) == {"c"}
+
+
+async def a_compaction_is_all_or_nothing(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    reply = new_id()
+    await it.journal.append_message(turn, assistant("c"), message_id=reply, meter=METER)
+    with pytest.raises(IdentityError, match="tool call c has no result yet"):
+        await it.journal.compact(turn, summary(), message_id=new_id())
+    await it.journal.append_message(turn, answer("c"))
+    with pytest.raises(AlreadyAcceptedError):
+        await it.journal.compact(turn, summary(), message_id=reply)
+    history = [UserMessage(text="go"), assistant("c"), answer("c")]
+    assert await it.journal.load_history(turn.session_id) == history
+    assert await it.meter(turn.session_id) == METER
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    with pytest.raises(CosError):
+        await it.journal.compact(turn, summary(), message_id=new_id())
+    assert await it.journal.load_history(turn.session_id) == history
+
+
+METER = ContextMeter(model="m", used=150, window=200)
+
+
+async def the_context_meter_is_that_of_the_newest_call(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    assert await it.meter(turn.session_id) is None
+    await it.journal.append_message(turn, assistant("c"), meter=METER)
+    await it.journal.append_message(turn, answer("c"))
+    assert await it.meter(turn.session_id) == METER
+    await it.journal.compact(turn, summary(), message_id=new_id())
+    assert await it.meter(turn.session_id) is None
+    await it.journal.finish_turn(turn, TurnStatus.COMPLETED, meter=replace(METER, window=None))
+    assert await it.meter(turn.session_id) == replace(METER, window=None)
+    second = next_turn(turn)
+    await it.journal.start_turn(second, UserMessage(text="more"))
+    await it.journal.finish_turn(second, TurnStatus.FAILED)
+    assert await it.meter(turn.session_id) == replace(METER, window=None)
+
+
 async def another_profile_is_refused(it: JournalUnderTest) -> None:
     turn = await opened(it.journal)
     await it.journal.finish_turn(turn, TurnStatus.COMPLETED)
@@ -262,6 +389,10 @@ CHECKS = [
     only_what_cannot_be_stored_is_replaced,
     a_session_has_one_open_turn,
     a_message_gets_one_turn,
+    a_prompt_of_the_queue_starts_only_as_it_waits,
+    steers_go_into_the_open_turn_in_order_and_once,
+    a_steer_that_its_turn_left_waits_like_the_rest,
+    ids_of_calls_are_known_for_the_whole_session,
     the_first_to_close_a_turn_decides,
     a_closed_turn_takes_nothing_more,
     the_end_answers_every_call_that_has_no_result,
@@ -272,5 +403,8 @@ CHECKS = [
     thinking_alone_is_kept_and_never_sent_back,
     an_inactive_message_is_no_part_of_the_history,
     context_of_hooks_joins_the_prompt,
+    a_summary_takes_the_place_of_the_conversation,
+    a_compaction_is_all_or_nothing,
+    the_context_meter_is_that_of_the_newest_call,
     another_profile_is_refused,
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from cos.agent.messages import UserMessage
 from cos.agent.provider import StreamStarted, TextChunk
 from cos.agent.providers.scripted import Script, called, said
 from cos.agent.records import ApprovalAnswer, TurnStatus
+from cos.core.attachments import AttachmentError, read_picture
 from cos.core.commands import Command, CommandAnswer, CommandCall
 from cos.core.config_errors import ProfileError
 from cos.core.errors import CommandError, PluginError, SessionError
+from cos.core.inbound import Inbound
 from cos.core.live import QueueChanged, SessionCreated
 from cos.core.plugin_api import Registrations
 from tests.agent_bench import tool
@@ -131,7 +134,7 @@ async def test_messages_during_a_turn_wait_and_run_in_order(core_url: str, tmp_p
         for text in ("second", "third"):
             accepted = await core.send(text, session)
             assert accepted.turn_id is None
-        assert [waiting.text for waiting in await core.sessions.queue(session)] == ["second", "third"]
+        assert [waiting.message.text for waiting in await core.sessions.queue(session)] == ["second", "third"]
         assert [(event.waiting, event.paused) for event in await core.when(2, QueueChanged)] == [(1, False), (2, False)]
         meeting.set()
         await core.when(3, TurnCompleted)
@@ -347,3 +350,31 @@ async def test_a_slash_command_answers_without_a_turn_and_without_a_session(core
         assert await core.texts(done.turn.session_id) == ["hi", "ok"]
         with pytest.raises(CommandError, match="did you mean /where"):
             await core.send("/wehre")
+
+
+async def test_a_picture_is_stored_once_and_reaches_the_model_with_every_request(core_url: str, tmp_path: Path) -> None:
+    data = b"\x89PNG\r\n\x1a\nbytes"
+    file = tmp_path / "shot.png"
+    file.write_bytes(data)
+    async with core_bench(core_url, tmp_path, [said("a cat"), said("the same")]) as core:
+        picture = read_picture(file)
+        first = await core.dispatcher.dispatch(
+            Inbound(text="what is this?", profile_id="home", source="cli", pictures=(picture, picture))
+        )
+        await core.ended(first.turn_id)
+        await core.ask("sure?", first.session_id)
+        assert [row["media_type"] for row in await core.rows("SELECT media_type FROM blobs")] == ["image/png"]
+        for request in core.provider.requests:
+            assert list(request.images.values()) == [b64encode(data).decode()]
+        prompt = core.provider.requests[-1].messages[0]
+        assert isinstance(prompt, UserMessage)
+        assert [(part.type, part.text) for part in prompt.parts] == [("image", "shot.png")] * 2
+
+
+@pytest.mark.parametrize(("name", "data"), [("notes.png", b"text"), ("big.png", b"\x89PNG\r\n\x1a\n" + bytes(6 << 20))])
+def test_what_is_no_picture_for_a_model_is_refused_by_name(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(AttachmentError, match=name):
+        read_picture(tmp_path / name)
+    with pytest.raises(AttachmentError, match="is not there, or is no picture"):
+        read_picture(tmp_path)

@@ -111,12 +111,12 @@ async def test_the_queue_is_first_in_first_out_and_keeps_one_of_the_same(databas
     ids = [new_id() for _ in range(4)]
     for id_, text, client in zip(ids, "abcd", ["m1", None, "m1", None], strict=True):
         await sessions.enqueue(row, id_, UserMessage(text=text), "cli", client)
-    assert [(waiting.id, waiting.text) for waiting in await sessions.queue(row.id)] == [
+    assert [(waiting.id, waiting.message.text) for waiting in await sessions.queue(row.id)] == [
         (ids[0], "a"), (ids[1], "b"), (ids[3], "d"),
     ]  # fmt: skip
     await sessions.dequeue(ids[1])
     turn = TurnInfo(profile_id="home", session_id=row.id, turn_id=new_id())
     await journal.start_turn(turn, UserMessage(text="a"), message_id=ids[0])
-    assert [waiting.text for waiting in await sessions.queue(row.id)] == ["d"]
+    assert [waiting.message.text for waiting in await sessions.queue(row.id)] == ["d"]
     assert await sessions.turn_of(row.id, "m1") == turn.turn_id
     assert await sessions.turn_of(row.id, "m2") is None

@@ -139,6 +139,18 @@ def test_message_to_a_busy_session_waits_for_its_turn(cos: Program, api: ApiServ
     assert [message["role"] for message in api.requests[1].messages] == ["user", "assistant", "user"]
 
 
+def test_a_waiting_message_that_somebody_removes_ends_the_wait(cos: Program, api: ApiServer) -> None:
+    api.push(reply(open_text("Busy"), silence()))
+    cos.start("ask", "one")
+    api.wait_for(1)
+    second = cos.start("ask", "two", "--continue")
+    while not cos.rows("WITH gone AS (DELETE FROM queued_messages RETURNING id) SELECT id FROM gone"):
+        assert second.poll() is None
+    assert second.wait(30) == 2
+    assert second.stderr is not None
+    assert "was removed from the session's queue" in second.stderr.read()
+
+
 def test_overload_and_dropped_connection_are_tried_again_and_said(cos: Program, api: ApiServer) -> None:
     api.push(http_error(529, "overloaded_error", "Overloaded"), reply(open_text("Once upon"), drop()))
     api.push(reply(text("Once upon a time.")))

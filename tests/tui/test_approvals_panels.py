@@ -263,7 +263,7 @@ async def test_a_marked_call_that_was_not_read_is_not_allowed(core_home: CoreHom
         await chat.requests(2)
         await chat.pilot.press("f4", "space", "right", "space")
         await chat.until(lambda: chat.main.approvals.arming.is_armed)
-        chat.main.approvals._requests._seen.clear()
+        chat.main.approvals.requests._seen.clear()
         await chat.pilot.press("y")
         await chat.until(lambda: "2 of the 2 marked ones" in chat.notices())
         assert {status for status, _ in (await decisions(chat)).values()} == {"pending"}

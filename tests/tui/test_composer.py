@@ -6,7 +6,8 @@ import pytest
 from textual import events
 from textual.app import App, ComposeResult
 
-from cos.tui.widgets.composer import Burst, Composer
+from cos.tui.burst import Burst
+from cos.tui.widgets.composer import Composer
 
 
 class Writing(App[None]):
@@ -81,7 +82,8 @@ async def test_a_paste_of_a_megabyte_is_taken_whole() -> None:
     async with (app := Writing()).run_test() as pilot:
         app.post_message(events.Paste(text * 13_000))
         await pilot.pause()
-        assert app.composer.text == text * 13_000
+        assert app.composer.text == "\U0010ff00paste 1: 1,040,000 characters, 13,000 lines\U0010ff01"
+        assert app.composer.full_text == text * 13_000
         await pilot.press("enter")
         assert len(app.sent[0]) == 1_040_000 and app.composer.text == ""
 

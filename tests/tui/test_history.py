@@ -18,6 +18,7 @@ from cos.tui.conversation import Conversation
 from cos.tui.history import entries_of
 from cos.tui.transcript import AssistantText, Entry, Notice, Thinking, ToolCall, TurnHeader
 from cos.tui.transcript import UserMessage as UserEntry
+from cos.tui.transcript.compacted import Compacted
 from tests.fix_home import CoreHome
 from tests.tui.chat import Chat, chat_in
 
@@ -34,7 +35,7 @@ def seen(entries: list[Entry]) -> list[tuple[str, ...]]:
             found.append((kind, entry.name, entry.title, entry.state, entry.detail, entry.note, entry.result))
         elif isinstance(entry, Notice) and entry.key.startswith(("retry:", "notice:")):
             continue  # Said once, while it happened.
-        elif isinstance(entry, AssistantText | Thinking | Notice | TurnHeader | UserEntry):
+        elif isinstance(entry, AssistantText | Compacted | Thinking | Notice | TurnHeader | UserEntry):
             found.append((kind, entry.plain()))
     return found
 
@@ -58,6 +59,11 @@ def thought(thinking: str, reply: ModelReply) -> Script:
     return [StreamStarted(MODEL), ThinkingChunk(thinking), *([TextChunk(reply.text)] if reply.text else []), whole]
 
 
+def full(call_id: str) -> ModelReply:
+    """A call that fills the context."""
+    return replace(called((call_id, "read_file", {"path": "none"})), usage=Usage(input_tokens=170_000))
+
+
 def turn(kind: str, number: int) -> tuple[list[Script], str]:
     """The model's scripts for a turn of a kind, and the key that answers its request, if it has one."""
     command = {"command": f"touch {number}\necho more"}
@@ -77,13 +83,14 @@ def turn(kind: str, number: int) -> tuple[list[Script], str]:
         "stopped call": ([called((f"c{number}", "terminal", command))], "escape"),
         "given up": ([ProviderUnavailable("still down")] * 5, ""),
         "silent": ([said(""), said("")], ""),
+        "compacted": ([full(f"c{number}"), said(f"in short {number}"), said("after")], ""),
     }
     return kinds[kind]
 
 
 KINDS = [
     "said", "thought", "allowed", "denied", "failed call", "no such tool", "retried", "repeated", "cut",
-    "stopped call", "given up", "silent",
+    "stopped call", "given up", "silent", "compacted",
 ]  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def test_sessions_over_a_narrow_screen(snap_compare: Snap) -> None:
 def test_help(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def go(pilot: Pilot[None]) -> None:
         await settled(pilot)
-        pilot.app.push_screen(Help())
+        pilot.app.push_screen(Help([]))
         await settled(pilot)
 
     assert snap_compare(Picture(), terminal_size=size, run_before=go)

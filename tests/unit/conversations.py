@@ -10,7 +10,10 @@ from cos.agent.provider import ModelReply, ModelRequest, Provider, SessionPrompt
 TERMINAL = ToolSpec(name="terminal", description="Run", schema={"type": "object", "properties": {"command": {}}})
 
 
-def request(*messages: Message, model: str = "claude-sonnet-5-5", allow_tools: bool = True) -> ModelRequest:
+MODEL = "claude-sonnet-5-5"
+
+
+def request(*messages: Message, model: str = MODEL, allow_tools: bool = True) -> ModelRequest:
     prompt = SessionPrompt(system="You help.", tools=(TERMINAL,), model=model)
     return ModelRequest(prompt=prompt, messages=messages or (user("hi"),), allow_tools=allow_tools)
 
@@ -28,10 +31,12 @@ def result(call_id: str, content: str = "done", **more: Any) -> ToolResultMessag
     return ToolResultMessage(call_id=call_id, content=content, is_error=more.pop("is_error", False), **more)
 
 
-def as_message(reply: ModelReply) -> AssistantMessage:
-    """What the loop stores of `reply`: every call that it will answer, the blocks as they came."""
+def as_message(reply: ModelReply, model: str = MODEL) -> AssistantMessage:
+    """What the loop stores of `reply`: every call that it will answer, the blocks as they came, and who made them."""
     made = [ToolCall(id=call.id, name=call.name, args=call.args or {}) for call in reply.calls]
-    return AssistantMessage(text=reply.text, tool_calls=made, blocks=list(reply.blocks), partial=not reply.is_complete)
+    return AssistantMessage(
+        text=reply.text, tool_calls=made, blocks=list(reply.blocks), model=model, partial=not reply.is_complete
+    )
 
 
 async def ask(provider: Provider, asked: ModelRequest) -> ModelReply:

@@ -430,3 +430,19 @@ def test_the_window_is_known_by_name() -> None:
     provider = AnthropicProvider(api_key="k", key_source="K")
     windows = {name: provider.context_window(name) for name in ("claude-opus-5-5", "claude-haiku-4-5", "llama3")}
     assert windows == {"claude-opus-5-5": 1_000_000, "claude-haiku-4-5": 200_000, "llama3": None}
+
+
+async def test_another_model_is_sent_no_thinking_of_the_first_which_gets_its_own_back(
+    api: ApiServer, provider: AnthropicProvider
+) -> None:
+    """DESIGN section 6. The server refuses thinking of another model, and thinking whose prefix changed."""
+    history: list[Message] = []
+    for number, model in enumerate(["claude-sonnet-5-5", "claude-opus-5-5", "claude-sonnet-5-5", "claude-opus-5-5"]):
+        api.push(reply(thinking(f"thought {number}"), text(f"answer {number}")))
+        history.append(user(f"question {number}"))
+        history.append(as_message(await ask(provider, request(*history, model=model)), model))
+    sent = [json.dumps(made.messages) for made in api.requests]
+    assert [["thought 0" in body, "thought 1" in body] for body in sent[1:]] == [
+        [False, False], [True, False], [False, True],
+    ]  # fmt: skip
+    assert all(f"answer {number}" in sent[3] for number in range(3))

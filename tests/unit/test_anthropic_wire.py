@@ -75,8 +75,17 @@ def test_parts_become_words_and_a_picture_is_not_passed_over_in_silence() -> Non
     parts = [Part(type="link", url="https://a.example", text="A"), Part(type="image", media_type="image/png")]
     content = wire_messages([user("look", parts=parts)])[0]["content"]
     assert [block["text"] for block in content] == [
-        "look", "A (https://a.example)", "[image image/png attached; it is not shown to the model]",
+        "A (https://a.example)", "[image image/png attached; it is not shown to the model]", "look",
     ]  # fmt: skip
+
+
+def test_a_picture_that_is_at_hand_is_sent_before_the_text() -> None:
+    picture = Part(type="image", blob="h", media_type="image/png", text="shot.png")
+    content = wire_messages([user("look", parts=[picture])], {"h": "QUJD"})[0]["content"]
+    source = {"type": "base64", "media_type": "image/png", "data": "QUJD"}
+    assert content == [{"type": "image", "source": source}, text("look")]
+    answer = wire_messages([calls("a"), result("a", "seen", parts=[picture])], {"h": "QUJD"})[-1]["content"]
+    assert answer[0]["content"] == [text("seen"), {"type": "image", "source": source}]
 
 
 def test_stored_blocks_go_back_exactly_and_in_order() -> None:

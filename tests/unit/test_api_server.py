@@ -136,7 +136,7 @@ async def test_older_models_do_not_bind_thinking_to_its_prefix(
     api: ApiServer, client: anthropic.AsyncAnthropic
 ) -> None:
     api.push(reply(thinking("a"), text("x")), reply(text("ok")))
-    content = (await final(client))["content"]
+    content = (await final(client, HELLO, model="claude-opus-4-8"))["content"]
     changed = [{"role": "user", "content": "ho"}, {"role": "assistant", "content": content}, *HELLO]
     assert (await final(client, changed, model="claude-opus-4-8"))["content"][0]["text"] == "ok"
 

@@ -7,7 +7,14 @@ import pytest
 from cos.agent.tags import Tag
 from cos.core.config import Config, load_config
 from cos.core.config_errors import ConfigError, UnknownToolError
-from cos.core.effective import EffectiveValue, Flags, effective_database_url, effective_profile, effective_values
+from cos.core.effective import (
+    EffectiveValue,
+    Flags,
+    effective_compact_at,
+    effective_database_url,
+    effective_profile,
+    effective_values,
+)
 from cos.core.masking import masked_url
 from cos.core.paths import Paths
 from cos.core.profiles import Profile, load_profiles
@@ -52,13 +59,14 @@ def test_every_key_is_read(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Non
         paths,
         'plugins = ["memory", "workspace"]\ndefault_profile = "w"\n[database]\nurl = "postgresql://h/d"\n'
         'data_dir = "~/pg"\nbin_dir = "bin"\nrun_as = "cos"\n[approvals]\ntimeout_seconds = 1.5\n'
-        "[agent]\nmax_steps = 1000\n[memory]\nanything = [1]\n",
+        "[agent]\nmax_steps = 1000\ncompact_at = 0\n[memory]\nanything = [1]\n",
     )
     settings = config.settings
     assert settings.plugins == ("memory", "workspace")
     assert settings.database.data_dir == Path("/h/pg")
     assert settings.database.bin_dir == paths.config_dir / "bin"
     assert (settings.approvals.timeout_seconds, settings.agent.max_steps) == (1.5, 1000)
+    assert settings.agent.compact_at == 0
     assert config.plugin_settings == {"memory": {"anything": [1]}}
 
 
@@ -88,6 +96,10 @@ def test_unknown_key_names_file_line_key_value_and_near_match(paths: Paths) -> N
         ("[agent]\nmax_steps = 1001", 2, "agent.max_steps", "must be at most 1000"),
         ('[agent]\nmax_steps = "9"', 2, "agent.max_steps", '= "9": must be a whole number'),
         ("[agent]\nmax_steps = 9.5", 2, "agent.max_steps", "must be a whole number"),
+        ("[agent]\ncompact_at = 80", 2, "agent.compact_at", "= 80: must be at most 1"),
+        ("[agent]\ncompact_at = -0.1", 2, "agent.compact_at", "must be at least 0"),
+        ("[agent]\ncompact_at = nan", 2, "agent.compact_at", "must be"),
+        ('[agent]\ncompact_at = "0.8"', 2, "agent.compact_at", "must be a number"),
         ("[agent]\nmax_steps = true", 2, "agent.max_steps", "= true: must be a whole number"),
         ("[approvals]\ntimeout_seconds = 0", 2, "approvals.timeout_seconds", "must be greater than 0"),
         ("[approvals]\ntimeout_seconds = inf", 2, "approvals.timeout_seconds", "must be a finite number"),
@@ -206,6 +218,17 @@ def test_each_source_gives_way_to_the_one_above_it_h099(paths: Paths) -> None:
     values = shown_values(config, profile, {"ANTHROPIC_BASE_URL": "https://other.example"}, Flags())
     assert values["base_url"] == ("http://127.0.0.1:1", str(profile.config_file))
     assert values["api_key"] == ("", "missing from environment ANTHROPIC_API_KEY")
+
+
+def test_a_profile_says_when_its_sessions_are_compacted(paths: Paths) -> None:
+    own = write_profile(paths, 'provider = "mock"\n[agent]\ncompact_at = 0.5')
+    plain = write_profile(paths, 'provider = "mock"', name="plain")
+    config = load(paths, "[agent]\ncompact_at = 0.7")
+    assert shown_values(config, own, {}, Flags())["agent.compact_at"] == ("0.5", str(own.config_file))
+    assert shown_values(config, plain, {}, Flags())["agent.compact_at"] == ("0.7", str(paths.config_file))
+    assert effective_compact_at(load(paths, ""), plain).value == 0.8
+    with pytest.raises(ConfigError, match=r"agent\.compact_at = 80: must be at most 1"):
+        write_profile(paths, 'provider = "mock"\n[agent]\ncompact_at = 80')
 
 
 def test_wrong_variable_is_named_and_its_password_hidden(paths: Paths) -> None:

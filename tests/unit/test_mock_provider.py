@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from cos.agent.events import Usage
-from cos.agent.messages import AssistantMessage
+from cos.agent.messages import AssistantMessage, Compaction
 from cos.agent.provider import (
     ModelReply,
     ModelRequest,
@@ -15,6 +15,7 @@ from cos.agent.provider import (
     StreamStarted,
     TextChunk,
     ThinkingChunk,
+    ToolSpec,
 )
 from cos.agent.providers.mock import MockProvider
 from cos.agent.providers.scripted import ScriptedProvider, ScriptExhausted, called, said
@@ -94,6 +95,21 @@ async def test_when_it_may_not_call_tools_it_does_not(mock: MockProvider) -> Non
     assert (await ask(mock, request(user("run"), allow_tools=False))).calls == ()
 
 
+@pytest.mark.parametrize("words", ["Ask me something", "do you have a question?"])
+async def test_it_asks_a_question_and_tells_what_became_of_it(mock: MockProvider, words: str) -> None:
+    clarify = ToolSpec(name="clarify", description="Ask", schema={"type": "object"})
+    prompt = SessionPrompt(system="", model="mock-1", tools=(clarify,))
+    proposed = await ask(mock, ModelRequest(prompt=prompt, messages=(user(words),)))
+    (call,) = proposed.calls
+    assert call.name == "clarify" and call.args is not None and len(call.args["choices"]) == 3
+    told = result(call.id, '{"question": "q", "choices_offered": null, "user_response": "a\\nb"}')
+    got = await ask(mock, request(user(words), as_message(proposed), told))
+    assert "You answered: *a b*" in got.text
+    got = await ask(mock, request(user(words), as_message(proposed), result(call.id, "No answer.", is_error=True)))
+    assert "I have no answer" in got.text and "> No answer." in got.text
+    assert "no tool named `clarify`" in (await ask(mock, request(user(words)))).text
+
+
 async def test_later_it_answers_what_was_said(mock: MockProvider) -> None:
     got = await ask(mock, request(user("hi"), AssistantMessage(text="x"), user("what is 2+2?")))
     assert "what is 2+2?" in got.text
@@ -145,3 +161,13 @@ async def test_a_hanging_script_can_be_cancelled(script: object) -> None:
 async def test_a_call_without_a_script_fails_loudly() -> None:
     with pytest.raises(ScriptExhausted, match="model call 1 has no script"):
         await ask(ScriptedProvider([]), request())
+
+
+async def test_a_demo_session_can_be_compacted_and_goes_on_with_what_was_asked(mock: MockProvider) -> None:
+    order = user("Write a summary. Call no tool.", origin="compaction")
+    reply = await ask(mock, request(user("hi"), AssistantMessage(text="Hello"), order))
+    assert (reply.text.startswith("The demo was asked for a summary of 2 messages."), reply.calls) == (True, ())
+    text = "In short: run a command.\n\nword for word:\n\nhow are you?"
+    summary = user(text, origin="compaction", compaction=Compaction(messages=2))
+    reply = await ask(mock, request(summary))
+    assert (reply.text.startswith("You said: *how are you?*"), reply.calls) == (True, ())

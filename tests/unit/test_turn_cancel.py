@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
 
 import pytest
 
 from cos.agent.cancellation import CancelToken, uninterrupted
-from cos.agent.events import ToolStarted, TurnCompleted
+from cos.agent.events import ToolStarted, TurnCompleted, Usage
 from cos.agent.hookspecs import HOOKS
 from cos.agent.identity import TurnInfo
 from cos.agent.memory_journal import MemoryJournal
@@ -54,6 +55,9 @@ class SteppedJournal(MemoryJournal):
     async def record_tool_call(self, *args: Any, **more: Any) -> None:
         await uninterrupted(self._stepped(super().record_tool_call(*args, **more)))
 
+    async def compact(self, *args: Any, **more: Any) -> None:
+        await uninterrupted(self._stepped(super().compact(*args, **more)))
+
     async def finish_turn(self, *args: Any, **more: Any) -> datetime:
         return cast(datetime, await uninterrupted(self._stepped(super().finish_turn(*args, **more))))
 
@@ -89,7 +93,7 @@ class SteppedProvider(ScriptedProvider):
 
 
 async def stepped(clock: Clock) -> Bench:
-    """A turn with a retry that differs, two reading calls, one that is asked for, and a final reply."""
+    """A turn with a retry that differs, two reading calls, one that is asked for, a compaction, and a final reply."""
 
     async def run(args: dict[str, Any], turn: TurnInfo, ctx: ToolContext) -> ToolOutcome:
         await clock.tick()
@@ -103,12 +107,13 @@ async def stepped(clock: Clock) -> Bench:
 
     dropped: Script = [StreamStarted("m"), TextChunk("Hello"), ProviderUnavailable("lost")]
     reply = called(("a", "read", {}), ("b", "read", {}), ("c", "write", {}), ("d", "nope", {}), text="I look")
+    reply = replace(reply, usage=Usage(input_tokens=170_000))
     journal = SteppedJournal()
     journal.clock = clock
     b = await bench(
         [], tool("read", run), tool("write", run, risk="write"), answers=[answer], journal=journal
     )  # fmt: skip
-    provider = SteppedProvider([dropped, reply, said("All done")])
+    provider = SteppedProvider([dropped, reply, said("In short"), said("All done")])
     provider.clock = clock
     b.provider = provider
     b.agent._model._provider = provider
@@ -154,7 +159,7 @@ async def struck(at: int, strike: Strike) -> int:
     }, where
     if status is TurnStatus.CANCELLED:
         assert b.of(TurnCompleted)[0].stop_reason == "cancelled", where
-    b.provider._scripts[:] = [said("fine")]
+    b.provider._scripts[:] = [said("fine"), said("fine")]
     assert (await b.run("next")).text == "fine", where
     b.assert_whole()
     return clock.count

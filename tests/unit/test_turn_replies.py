@@ -193,15 +193,15 @@ def call(id_: str, name: str = "t", args: Any = None) -> ProposedCall:
 def test_blocks_are_kept_only_when_text_then_calls_would_not_give_them() -> None:
     text, use = {"type": "text", "text": "hi"}, {"type": "tool_use", "id": "c", "name": "t", "input": {}}
     plain = ModelReply(text="hi", calls=(call("c"),), blocks=(text, use), stop_reason="tool_use")
-    assert received(plain, []).message.blocks == []
+    assert received(plain, set(), "m").message == AssistantMessage(text="hi", tool_calls=[call_message("c")])
     turned = ModelReply(text="hi", calls=(call("c"),), blocks=(use, text), stop_reason="tool_use")
-    assert received(turned, []).message.blocks == [use, text]
+    kept = received(turned, set(), "m").message
+    assert (kept.blocks, kept.model) == ([use, text], "m")
     without = ModelReply(text="hi", calls=(call("c"),), stop_reason="tool_use")
-    assert received(without, []).message.blocks == []
+    assert received(without, set(), "m").message.model is None
 
 
 def test_ids_used_before_and_illegal_names_are_replaced_in_calls_and_blocks() -> None:
-    history = [AssistantMessage(tool_calls=[call_message("a")])]
     use = {"type": "tool_use", "id": "a", "name": "bad name", "input": {}}
     odd = {"type": "thinking", "thinking": "", "signature": "s"}
     reply = ModelReply(
@@ -209,7 +209,9 @@ def test_ids_used_before_and_illegal_names_are_replaced_in_calls_and_blocks() ->
         blocks=(odd, use, {"type": "text", "text": " "}, use | {"name": "t"}),
         stop_reason="tool_use",
     )
-    message = received(reply, history).message
+    used = {"a"}
+    message = received(reply, used, "m").message
+    assert used == {"a", *(c.id for c in message.tool_calls)}
     assert [(c.id, c.name) for c in message.tool_calls] == [
         ("a_2", "bad_name"), ("a_3", "t"), ("call", "t"), ("call_2", "unnamed"),
     ]  # fmt: skip

@@ -160,6 +160,9 @@ class AnthropicProvider:
     def context_window(self, model: str) -> int | None:
         return anthropic_models.context_window(model)
 
+    def takes_images(self, model: str) -> bool:
+        return anthropic_models.takes_images(model)
+
     async def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:

@@ -36,6 +36,11 @@ def context_window(model: str) -> int | None:
     return 1_000_000 if parsed[1:] >= _MILLION_WINDOW_SINCE else 200_000
 
 
+def takes_images(model: str) -> bool:
+    """Every listed model sees pictures; of another server's model nothing is known."""
+    return _parsed(model) is not None
+
+
 def default_max_tokens(model: str) -> int:
     return UNKNOWN_MAX_TOKENS if _parsed(model) is None else DEFAULT_MAX_TOKENS
 

@@ -6,7 +6,7 @@ newer models bind their thinking blocks to it. Only `cache_control` moves, which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, assert_never
 
 from cos.agent.messages import AssistantMessage, Message, Part, ToolResultMessage, UserMessage
@@ -42,17 +42,17 @@ def request_body(request: ModelRequest, *, thinking: Thinking | None = None, pro
     body.update(_prefix(prompt))
     if prompt.tools and not request.allow_tools:
         body["tool_choice"] = {"type": "none"}
-    body["messages"] = wire_messages(request.messages)
+    body["messages"] = wire_messages(without_thinking(request.messages, but_of=prompt.model), request.images)
     if prompt_caching:
         _mark(body)
     return body
 
 
-def wire_messages(messages: Iterable[Message]) -> list[Json]:
-    """The conversation in turns of alternating roles; what is empty is left out."""
+def wire_messages(messages: Iterable[Message], images: Mapping[str, str] | None = None) -> list[Json]:
+    """The conversation in turns of alternating roles; what is empty is left out. `images`: see `ModelRequest`."""
     turns: list[Json] = []
     for message in messages:
-        role, blocks = _blocks(message)
+        role, blocks = _blocks(message, images or {})
         if not blocks:
             continue
         if not turns or turns[-1]["role"] != role:
@@ -64,13 +64,16 @@ def wire_messages(messages: Iterable[Message]) -> list[Json]:
     return turns
 
 
-def without_thinking(messages: Sequence[Message]) -> list[Message]:
-    """`messages` with no thinking block left: for a history whose earlier bytes changed, or another model."""
-    return [_without_thinking(message) for message in messages]
+def without_thinking(messages: Sequence[Message], *, but_of: str | None = None) -> list[Message]:
+    """`messages` with no thinking block left but those of one model: they mean nothing to any other.
+
+    What a model is sent before one of its own blocks is then always the same, whoever answered in between.
+    """
+    return [_without_thinking(message, but_of) for message in messages]
 
 
-def _without_thinking(message: Message) -> Message:
-    if not isinstance(message, AssistantMessage) or not message.blocks:
+def _without_thinking(message: Message, but_of: str | None) -> Message:
+    if not isinstance(message, AssistantMessage) or not message.blocks or (but_of and message.model == but_of):
         return message
     kept = [block for block in message.blocks if block.get("type") not in _THINKING_TYPES]
     return message.model_copy(update={"blocks": kept})
@@ -97,14 +100,14 @@ def _prefix(prompt: SessionPrompt) -> Json:
     return prefix
 
 
-def _blocks(message: Message) -> tuple[str, list[Json]]:
+def _blocks(message: Message, images: Mapping[str, str]) -> tuple[str, list[Json]]:
     match message:
         case UserMessage():
-            return "user", _texts([message.text, *map(_part_text, message.parts), message.context])
+            return "user", [*_parts(message.parts, images), *_texts([message.text, message.context])]
         case AssistantMessage():
             return "assistant", _assistant_blocks(message)
         case ToolResultMessage():
-            return "user", [_result(message)]
+            return "user", [_result(message, images)]
         case _:
             assert_never(message)
 
@@ -133,22 +136,34 @@ def _is_sendable(block: Json) -> bool:
     return True
 
 
-def _result(message: ToolResultMessage) -> Json:
+def _result(message: ToolResultMessage, images: Mapping[str, str]) -> Json:
     result: Json = {"type": "tool_result", "tool_use_id": message.call_id}
-    texts = _texts([message.content, *map(_part_text, message.parts)])
-    result["content"] = texts if len(texts) > 1 else texts[0]["text"] if texts else "(no output)"
+    blocks = [*_texts([message.content]), *_parts(message.parts, images)]
+    is_plain = len(blocks) == 1 and blocks[0]["type"] == "text"
+    result["content"] = blocks[0]["text"] if is_plain else blocks or "(no output)"
     if message.is_error:
         result["is_error"] = True
     return result
 
 
+def _parts(parts: Iterable[Part], images: Mapping[str, str]) -> list[Json]:
+    """Parts as blocks. A picture that cannot be sent is told of in words rather than left to guess."""
+    blocks: list[Json] = []
+    for part in parts:
+        if part.type == "image" and part.blob and part.blob in images:
+            source = {"type": "base64", "media_type": part.media_type, "data": images[part.blob]}
+            blocks.append({"type": "image", "source": source})
+        else:
+            blocks.extend(_texts([_part_text(part)]))
+    return blocks
+
+
 def _part_text(part: Part) -> str | None:
-    """A part in words. Pictures are not sent, and the model is told so rather than left to guess."""
     if part.type == "text":
         return part.text
     if part.type == "link":
         return part.url if not part.text else f"{part.text} ({part.url})"
-    return f"[{part.type} {part.media_type or ''} attached; it is not shown to the model]"
+    return f"[{part.type} {part.text or part.media_type or ''} attached; it is not shown to the model]"
 
 
 def _texts(texts: Iterable[str | None]) -> list[Json]:

@@ -1,6 +1,7 @@
 """The provider of the `demo` profile: scripted, without a network, and open about being no model.
 
-It shows what cos does around a model: streamed Markdown, thinking, a tool call with its approval, usage figures.
+It shows what cos does around a model: streamed Markdown, thinking, a tool call with its approval, a question to the
+user, usage figures.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ _TOOL = "terminal"
 # It writes: what only reads would run unasked.
 _COMMAND = "echo 'Hello from the demo' > hello.txt && cat hello.txt"
 _WANTS_TOOL = re.compile(r"\b(run|runs|tool|tools|list files|command|terminal|shell|approval|approve)\b", re.IGNORECASE)
+_ASK_TOOL = "clarify"
+_QUESTION = "What shall the demo show you next?"
+_CHOICES = ["A tool call with its approval", "Thinking", "Nothing more"]
+_WANTS_QUESTION = re.compile(r"\b(ask me|ask something|question|clarify)\b", re.IGNORECASE)
 _WORDS = re.compile(r"\S+\s*|\s+")
 _SHOWN_CHARACTERS = 2_000
 
@@ -45,19 +50,30 @@ What you see around me is real, though:
 - every message is a row in *your* database
 - a tool call waits until you allow it
 
-Say **run a command** to see a tool call that needs your approval, or **think** to see thinking.
+Say **run a command** to see a tool call that needs your approval, **ask me something** to be asked a question, \
+or **think** to see thinking.
 """
 _ANSWER = """You said: *{said}*
 
 I am a scripted demo and cannot answer that; a real model would. To use one, choose a profile whose provider is \
-`anthropic`. Here, say **run a command** to see a tool call and its approval, or **think** to see thinking.
+`anthropic`. Here, say **run a command** to see a tool call and its approval, **ask me something** to be asked, or \
+**think** to see thinking.
 """
 _THINKING = """The demo has no thoughts of its own. It shows where those of a model would appear. \
 The user can fold them away."""
 _PROPOSAL = "I propose a command that writes a small file. cos asks you first, unless your profile already allows it.\n"
-_NO_TOOL = """This session has no tool named `terminal`, so the demo has nothing to run. \
-Add `terminal` to the profile's `tools` to see a tool call and its approval.
+_NO_TOOL = """This session has no tool named `{tool}`, so the demo cannot show it. \
+Add `{tool}` to the profile's `tools`.
 """
+_ASKS = "I ask you a question. You answer it where approvals are answered, too.\n"
+_ANSWERED = "You answered: *{answer}*\n\nA model would now go on with that. The demo only shows that it arrived.\n"
+_NOT_ANSWERED = """I have no answer. cos told me:
+
+> {output}
+
+So I take nothing for granted.
+"""
+_SUMMARY = "The demo was asked for a summary of {count} messages. A model would write here what matters of them.\n"
 _NO_CALLS = "The demo was asked to stop calling tools. What happened so far stands above.\n"
 _RAN = "The command ran. This is what came back:\n\n```\n{output}\n```\n\nThat was the whole demo of a tool call.\n"
 _DID_NOT_RUN = """The command brought no result. cos told me:
@@ -72,7 +88,8 @@ I have not tried it again, and I do not claim that it ran.
 class _Plan:
     text: str
     thinking: str = ""
-    command: str | None = None
+    call: tuple[str, dict[str, object]] | None = None
+    """Name and arguments."""
 
 
 def _plan(request: ModelRequest) -> _Plan:
@@ -80,15 +97,42 @@ def _plan(request: ModelRequest) -> _Plan:
     if not request.allow_tools:
         return _Plan(text=_NO_CALLS)
     if isinstance(last, ToolResultMessage):
-        return _Plan(text=_summary(last))
-    said = " ".join(last.text.split()) if isinstance(last, UserMessage) else ""
+        return _Plan(text=_reaction(last, request.messages))
+    if isinstance(last, UserMessage) and last.origin == "compaction" and not _is_summary(last):
+        return _Plan(text=_SUMMARY.format(count=len(request.messages) - 1))
+    said = " ".join(_asked(last).split()) if isinstance(last, UserMessage) else ""
+    if _WANTS_QUESTION.search(said):
+        return _calling(request, _ASKS, _ASK_TOOL, {"question": _QUESTION, "choices": _CHOICES})
     if _WANTS_TOOL.search(said):
-        if all(tool.name != _TOOL for tool in request.prompt.tools):
-            return _Plan(text=_NO_TOOL)
-        return _Plan(text=_PROPOSAL, thinking=_THINKING, command=_COMMAND)
+        return _calling(request, _PROPOSAL, _TOOL, {"command": _COMMAND})
     thinking = _THINKING if "think" in said.lower() else ""
-    is_first = not any(isinstance(message, AssistantMessage) for message in request.messages)
+    is_first = not any(isinstance(it, AssistantMessage) or _is_summary(it) for it in request.messages)
     return _Plan(text=_GREETING if is_first else _ANSWER.format(said=said), thinking=thinking)
+
+
+def _is_summary(message: Message) -> bool:
+    return isinstance(message, UserMessage) and message.compaction is not None
+
+
+def _asked(message: UserMessage) -> str:
+    """A summary in the middle of a turn ends with what the user asked for."""
+    return message.text.rsplit("\n\n", 1)[-1] if _is_summary(message) else message.text
+
+
+def _calling(request: ModelRequest, text: str, name: str, args: dict[str, object]) -> _Plan:
+    if all(tool.name != name for tool in request.prompt.tools):
+        return _Plan(text=_NO_TOOL.format(tool=name))
+    return _Plan(text=text, thinking=_THINKING, call=(name, args))
+
+
+def _reaction(result: ToolResultMessage, messages: Sequence[Message]) -> str:
+    """What the demo says to the result of its call."""
+    calls = [call for message in messages if isinstance(message, AssistantMessage) for call in message.tool_calls]
+    if all(call.name != _ASK_TOOL for call in calls if call.id == result.call_id):
+        return _summary(result)
+    if result.is_error:
+        return _NOT_ANSWERED.format(output=result.content.replace("\n", "\n> "))
+    return _ANSWERED.format(answer=" ".join(str(json.loads(result.content)["user_response"]).split()))
 
 
 def _summary(result: ToolResultMessage) -> str:
@@ -138,11 +182,11 @@ class MockStream:
             await self._tick()
             self._said.append(word)
             yield TextChunk(word)
-        if self._plan.command is not None:
+        if self._plan.call is not None:
             await self._tick()
-            args = {"command": self._plan.command}
+            name, args = self._plan.call
             # Never the same twice, as from a real provider: the same words may be sent again after /undo.
-            self._calls = (ProposedCall(id=f"mock_{uuid4().hex}", name=_TOOL, args=args, raw_args=json.dumps(args)),)
+            self._calls = (ProposedCall(id=f"mock_{uuid4().hex}", name=name, args=args, raw_args=json.dumps(args)),)
             yield OtherProgress()
         self._is_complete = True
 
@@ -166,6 +210,9 @@ class MockProvider:
 
     def context_window(self, model: str) -> int | None:
         return WINDOW
+
+    def takes_images(self, model: str) -> bool:
+        return True
 
     async def prepare(self) -> None:
         """Nothing to prepare."""

@@ -103,6 +103,9 @@ class ScriptedProvider:
     def context_window(self, model: str) -> int | None:
         return self._window
 
+    def takes_images(self, model: str) -> bool:
+        return True
+
     async def prepare(self) -> None:
         """Nothing to prepare."""
 

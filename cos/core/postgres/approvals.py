@@ -15,7 +15,7 @@ from cos.core.postgres.journal import tell_session
 from cos.core.postgres.statements import core_statements
 
 if TYPE_CHECKING:
-    from cos.agent.approver import ApprovalRequest
+    from cos.agent.approver import ApprovalRequest, RequestKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,7 @@ class PendingApproval:
     """A request that waits for its answer."""
 
     id: UUID
+    kind: RequestKind
     session_id: UUID
     root_session_id: UUID
     turn_id: UUID
@@ -37,6 +38,8 @@ class PendingApproval:
     diff: str | None
     risk: Risk
     reason: str
+    choices: tuple[str, ...]
+    """Answers that a question offers."""
     requested_at: datetime
     expires_at: datetime
     session_title: str | None
@@ -66,11 +69,11 @@ class Approvals:
     ) -> RequestedApproval:
         turn, description = request.turn, request.description
         row = {
-            "id": approval_id, "session_id": turn.session_id, "turn_id": turn.turn_id, "profile_id": turn.profile_id,
-            "tags": list(turn.tags), "call_id": request.call_id, "tool": request.name,
+            "id": approval_id, "kind": request.kind, "session_id": turn.session_id, "turn_id": turn.turn_id,
+            "profile_id": turn.profile_id, "tags": list(turn.tags), "call_id": request.call_id, "tool": request.name,
             "args": json_text(request.args), "cwd": _storable(description.cwd), "content_hash": content_hash,
             "title": storable(description.title), "detail": storable(description.detail),
-            "diff": _storable(description.diff),
+            "diff": _storable(description.diff), "choices": json_text(list(request.choices)),
             "risk": request.risk, "reason": storable("; ".join(request.reasons)), "timeout_seconds": timeout_seconds,
         }  # fmt: skip
 
@@ -86,12 +89,12 @@ class Approvals:
         """Set the answer if nobody was first; return the answer that counts.
 
         Raises:
-            LookupError: there is no such approval.
+            LookupError: there is no such approval, or it asks for something else than this.
         """
         row = {
             "id": approval_id, "status": answer.decision, "scope": answer.scope,
             "reason": _storable(answer.reason), "answered_by": _storable(answer.answered_by),
-            "edited_args": None if answer.args is None else json_text(answer.args),
+            "edited_args": None if answer.args is None else json_text(answer.args), "answer": _storable(answer.answer),
         }  # fmt: skip
 
         async def work(connection: Connection) -> bool:
@@ -105,7 +108,7 @@ class Approvals:
             return answer
         counted = await self.counted(approval_id)
         if counted is None:
-            raise LookupError(f"there is no approval {approval_id}")
+            raise LookupError(f"there is no approval {approval_id} that can be {answer.decision}")
         return counted
 
     async def counted(self, approval_id: UUID) -> ApprovalAnswer | None:
@@ -116,13 +119,13 @@ class Approvals:
         first = rows[0]
         return ApprovalAnswer(
             decision=first["status"], scope=first["scope"] or "once", reason=first["answer_reason"],
-            answered_by=first["answered_by"], args=first["edited_args"],
+            answered_by=first["answered_by"], args=first["edited_args"], answer=first["answer"],
         )  # fmt: skip
 
     async def pending(self) -> list[PendingApproval]:
         """Every unanswered request of every session, oldest first."""
         rows = await self._database.fetch(self._sql["pending_approvals"])
-        return [PendingApproval(**row | {"tags": tuple(row["tags"])}) for row in rows]
+        return [PendingApproval(**row | {key: tuple(row[key]) for key in ("tags", "choices")}) for row in rows]
 
 
 def _storable(text: str | None) -> str | None:

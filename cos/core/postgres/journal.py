@@ -10,7 +10,7 @@ from uuid import UUID
 
 import psycopg
 
-from cos.agent.errors import AlreadyAcceptedError, IdentityError, TurnBusyError
+from cos.agent.errors import AlreadyAcceptedError, IdentityError, NotWaitingError, TurnBusyError
 from cos.agent.ids import new_id
 from cos.agent.journal import Journal
 from cos.agent.messages import (
@@ -25,6 +25,7 @@ from cos.agent.messages import (
 )
 from cos.agent.records import ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.results import unanswered_status, unanswered_text
+from cos.agent.steering import Steered, SteerSource
 from cos.agent.text import storable
 from cos.core.errors import LostTurnError
 from cos.core.postgres.database import Connection, Database
@@ -33,6 +34,7 @@ from cos.core.postgres.statements import core_statements
 if TYPE_CHECKING:
     from cos.agent.events import Usage
     from cos.agent.identity import NewSession, TurnInfo
+    from cos.agent.records import ContextMeter
 
 
 class PostgresJournal:
@@ -41,6 +43,7 @@ class PostgresJournal:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._sql = core_statements("journal")
+        self._compaction = core_statements("compact")
 
     async def create_session(self, session: NewSession) -> UUID:
         session_id = new_id()
@@ -56,12 +59,24 @@ class PostgresJournal:
         rows = await self._database.fetch(self._sql["load_history"], {"session_id": session_id})
         return [message_from_json(row["body"]) for row in rows]
 
+    async def call_ids(self, session_id: UUID) -> set[str]:
+        rows = await self._database.fetch(self._sql["call_ids"], {"session_id": session_id})
+        return {row["call_id"] for row in rows}
+
     async def start_turn(
-        self, turn: TurnInfo, prompt: UserMessage | None = None, *, message_id: UUID | None = None
+        self,
+        turn: TurnInfo,
+        prompt: UserMessage | None = None,
+        *,
+        message_id: UUID | None = None,
+        from_queue: bool = False,
     ) -> datetime:
         async def work(connection: Connection) -> datetime:
             await self._lock(connection, turn)
             taken = await (await connection.execute(self._sql["take_queued"], {"id": message_id})).fetchone()
+            if from_queue and (taken is None or message_from_json(taken["body"]) != prompt):
+                raise NotWaitingError(f"message {message_id} does not wait any more as it was read")
+            await connection.execute(self._sql["keep_steers_waiting"], {"session_id": turn.session_id})
             row = {
                 "id": turn.turn_id, "session_id": turn.session_id, "profile_id": turn.profile_id,
                 "parent_turn_id": turn.parent_turn_id, "tags": list(turn.tags), "depth": turn.depth,
@@ -75,7 +90,7 @@ class PostgresJournal:
                     raise AlreadyAcceptedError(f"message {message_id} has its turn already") from error
                 raise TurnBusyError(turn.session_id) from error
             if prompt is not None:
-                await self._insert(connection, turn, prompt, message_id or new_id(), active=True)
+                await self._insert(connection, turn, prompt, message_id or new_id())
             await tell_session(connection, self._database, turn.session_id, turn.profile_id)
             return cast(datetime, started[0]["started_at"])
 
@@ -93,14 +108,55 @@ class PostgresJournal:
         await self._database.transaction(work)
 
     async def append_message(
-        self, turn: TurnInfo, message: Message, *, message_id: UUID | None = None, active: bool = True
+        self,
+        turn: TurnInfo,
+        message: Message,
+        *,
+        message_id: UUID | None = None,
+        active: bool = True,
+        meter: ContextMeter | None = None,
     ) -> None:
         async def work(connection: Connection) -> None:
             await self._lock(connection, turn)
             await self._fence(connection, turn)
-            await self._insert(connection, turn, message, message_id or new_id(), active=active)
+            await self._insert(connection, turn, message, message_id or new_id(), active=active, meter=meter)
 
         await self._database.transaction(work)
+
+    async def compact(self, turn: TurnInfo, summary: UserMessage, *, message_id: UUID) -> None:
+        key = {"session_id": turn.session_id, "summary_id": message_id}
+
+        async def work(connection: Connection) -> None:
+            await self._lock(connection, turn)
+            await self._fence(connection, turn)
+            unanswered = await connection.execute(self._compaction["unanswered_active_calls"], key)
+            for row in await unanswered.fetchall():
+                raise IdentityError(f"tool call {row['call_id']} has no result yet; nothing is compacted")
+            await connection.execute(self._compaction["put_away"], key)
+            await self._insert(connection, turn, summary, message_id, active=True)
+
+        await self._database.transaction(work)
+
+    async def take_steers(self, turn: TurnInfo) -> list[Steered]:
+        key = {"session_id": turn.session_id}
+        if not await self._database.fetch(self._sql["has_steers"], key):
+            return []
+
+        async def work(connection: Connection) -> list[Steered]:
+            await self._lock(connection, turn)
+            await self._fence(connection, turn)
+            rows = await (await connection.execute(self._sql["take_steers"], key)).fetchall()
+            taken: list[Steered] = []
+            for row in sorted(rows, key=lambda row: cast(UUID, row["id"])):
+                message = message_from_json(row["body"])
+                assert isinstance(message, UserMessage)
+                message = message.model_copy(update={"origin": "steered"})
+                await self._insert(connection, turn, message, row["id"], client_message_id=row["client_message_id"])
+                taken.append(Steered(row["id"], message))
+            await tell_session(connection, self._database, turn.session_id, turn.profile_id)
+            return taken
+
+        return await self._database.transaction(work)
 
     async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
         row = {
@@ -136,12 +192,13 @@ class PostgresJournal:
         stop_reason: str | None = None,
         error: str | None = None,
         usage: Usage | None = None,
+        meter: ContextMeter | None = None,
     ) -> datetime:
         ending = {
             "turn_id": turn.turn_id, "status": status.value,
             "stop_reason": None if stop_reason is None else storable(stop_reason),
             "error": None if error is None else storable(error),
-            "usage": json.dumps(asdict(usage)) if usage else None,
+            "usage": json.dumps(asdict(usage)) if usage else None, "context": _context(meter),
         }  # fmt: skip
 
         async def work(connection: Connection) -> datetime:
@@ -184,7 +241,7 @@ class PostgresJournal:
         content = unanswered_text(before, status, row["result"])
         is_error = row["is_error"] or not before.is_final
         message = ToolResultMessage(call_id=row["call_id"], content=content, is_error=is_error)
-        await self._insert(connection, turn, message, new_id(), active=True)
+        await self._insert(connection, turn, message, new_id())
         settled = {
             "session_id": turn.session_id, "call_id": row["call_id"], "result": content, "is_error": is_error,
             "status": unanswered_status(before, status).value,
@@ -208,13 +265,21 @@ class PostgresJournal:
             raise LostTurnError(f"turn {turn.turn_id} is closed or belongs to another process; nothing more is written")
 
     async def _insert(
-        self, connection: Connection, turn: TurnInfo, message: Message, message_id: UUID, *, active: bool
+        self,
+        connection: Connection,
+        turn: TurnInfo,
+        message: Message,
+        message_id: UUID,
+        *,
+        active: bool = True,
+        meter: ContextMeter | None = None,
+        client_message_id: str | None = None,
     ) -> None:
         row = {
             "id": message_id, "session_id": turn.session_id, "turn_id": turn.turn_id, "profile_id": turn.profile_id,
             "role": message.role, "active": active, "body": message_json(message),
             "call_id": message.call_id if isinstance(message, ToolResultMessage) else None,
-            "search_text": storable(reply_text(message)),
+            "search_text": storable(reply_text(message)), "client_message_id": client_message_id,
         }  # fmt: skip
         try:
             await connection.execute(self._sql["append_message"], row)
@@ -232,7 +297,12 @@ class PostgresJournal:
                     "args": json_text(call.args),
                 }  # fmt: skip
                 await connection.execute(self._sql["propose_call"], proposed)
-        await connection.execute(self._sql["touch_session"], {"session_id": turn.session_id})
+        touched = {"session_id": turn.session_id, "context": _context(meter)}
+        await connection.execute(self._sql["touch_session"], touched)
+
+
+def _context(meter: ContextMeter | None) -> str | None:
+    return json_text(asdict(meter)) if meter else None
 
 
 async def tell_session(connection: Connection, database: Database, session_id: UUID, profile_id: str) -> None:
@@ -241,5 +311,5 @@ async def tell_session(connection: Connection, database: Database, session_id: U
     await connection.execute(core_statements("journal")["tell_session"], said)
 
 
-def _fits(journal: PostgresJournal) -> Journal:
-    return journal
+def _fits(journal: PostgresJournal) -> tuple[Journal, SteerSource]:
+    return journal, journal

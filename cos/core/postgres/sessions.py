@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from cos.agent.events import TurnCompleted, Usage
@@ -13,9 +13,13 @@ from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, Tu
 from cos.agent.tags import Tag
 from cos.agent.text import storable
 from cos.core.errors import SessionError
-from cos.core.postgres.database import Database, Row
+from cos.core.postgres.database import Connection, Database, Row
+from cos.core.postgres.journal import tell_session
 from cos.core.postgres.statements import core_statements
-from cos.core.sessions import MessageRow, QueuedMessage, Session, SessionRow, Transcript, TurnRow, usage_of
+from cos.core.sessions import MessageRow, QueuedMessage, Session, SessionRow, Transcript, TurnRow, meter_of, usage_of
+
+if TYPE_CHECKING:
+    from cos.agent.steering import DeliveryMode
 
 PAGE = 100
 
@@ -35,7 +39,8 @@ class Sessions:
         rows = await self._database.fetch(self._sql["session"], {"id": session_id})
         if not rows:
             raise SessionError(f"there is no session {session_id}")
-        return Session(**rows[0] | {"tags": tuple(rows[0]["tags"])})
+        row = rows[0]
+        return Session(**row | {"tags": tuple(row["tags"]), "context": meter_of(row["context"])})
 
     async def find(self, id_or_prefix: str) -> UUID:
         """The session whose id begins with the given text.
@@ -95,19 +100,32 @@ class Sessions:
         return total
 
     async def enqueue(
-        self, session: Session, message_id: UUID, message: UserMessage, source: str, client_message_id: str | None
-    ) -> None:
-        """Keep a message until its turn. The same `client_message_id` twice is kept once."""
+        self,
+        session: Session,
+        message_id: UUID,
+        message: UserMessage,
+        source: str,
+        client_message_id: str | None,
+        mode: DeliveryMode = "queue",
+    ) -> bool:
+        """Keep a message until a turn takes it. False: the one with this `client_message_id` was taken in before."""
         row = {
-            "id": message_id, "session_id": session.id, "profile_id": session.profile_id,
+            "id": message_id, "session_id": session.id, "profile_id": session.profile_id, "mode": mode,
             "body": message_json(message), "source": source, "client_message_id": client_message_id,
         }  # fmt: skip
-        await self._database.fetch(self._sql["enqueue"], row)
+
+        async def work(connection: Connection) -> bool:
+            await connection.execute(core_statements("journal")["lock_session"], {"session_id": session.id})
+            kept = await (await connection.execute(self._sql["enqueue"], row)).fetchone()
+            await tell_session(connection, self._database, session.id, session.profile_id)
+            return kept is not None
+
+        return await self._database.transaction(work)
 
     async def queue(self, session_id: UUID) -> list[QueuedMessage]:
-        """What waits, first in first out."""
+        """What waits, next first: what is to be sent now, then in order of arrival."""
         rows = await self._database.fetch(self._sql["queued"], {"session_id": session_id})
-        return [QueuedMessage(id=row["id"], text=_queued_text(row["body"]), source=row["source"]) for row in rows]
+        return [QueuedMessage(message=_user_message(row.pop("body")), **row) for row in rows]
 
     async def dequeue(self, message_id: UUID) -> None:
         """Forget a waiting message: it has its turn already."""
@@ -162,7 +180,8 @@ def call_record(row: Row) -> ToolCallRecord:
 
 def _session_row(row: Row) -> SessionRow:
     status = TurnStatus(row["turn_status"]) if row["turn_status"] else None
-    return SessionRow(**row | {"tags": tuple(row["tags"]), "turn_status": status})
+    changed = {"tags": tuple(row["tags"]), "turn_status": status, "context": meter_of(row["context"])}
+    return SessionRow(**row | changed)
 
 
 def _turn_row(row: Row) -> TurnRow:
@@ -179,6 +198,7 @@ def _message_row(row: Row) -> MessageRow:
     return MessageRow(message=message, **{key: value for key, value in row.items() if key != "body"})
 
 
-def _queued_text(body: str) -> str:
+def _user_message(body: str) -> UserMessage:
     message = message_from_json(body)
-    return message.text if isinstance(message, UserMessage) else ""
+    assert isinstance(message, UserMessage)
+    return message

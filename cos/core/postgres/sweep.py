@@ -29,7 +29,7 @@ async def sweep_orphans(database: Database, journal: PostgresJournal) -> list[Tu
             await connection.execute(sql["lock_session"], {"session_id": turn.session_id})
             ending = {
                 "turn_id": turn.turn_id, "status": TurnStatus.INTERRUPTED.value, "stop_reason": None,
-                "error": "the program ended while this turn ran", "usage": None,
+                "error": "the program ended while this turn ran", "usage": None, "context": None,
             }  # fmt: skip
             return await journal.close_in(connection, turn, ending)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.widgets import Footer, Input, Static
@@ -31,14 +31,20 @@ class DenyReason(RequestPanel[Reason]):
     DenyReason > Static { background: $panel; }
     """
 
+    PLACEHOLDER: ClassVar[str] = "Why not?"
+
     def __init__(self, card: Card, kept: str) -> None:
         """`kept` is what was written before and not sent."""
         super().__init__(card)
         self._kept = kept
 
+    @property
+    def prompt(self) -> str:
+        return f"{'Decline' if self.card.is_question else 'Deny'}, and tell the model why (Enter)"
+
     def compose(self) -> ComposeResult:
-        yield Static(f"Deny, and tell the model why (Enter): {self.heading}", markup=False, classes="title")
-        yield Input(self._kept, placeholder="Why not?", select_on_focus=False)
+        yield Static(f"{self.prompt}: {self.heading}", markup=False, classes="title")
+        yield Input(self._kept, placeholder=self.PLACEHOLDER, select_on_focus=False)
         yield Footer(show_command_palette=False)
 
     @on(Input.Submitted)

@@ -1,4 +1,4 @@
-"""Every key, on one screen."""
+"""Every key and every slash command, on one screen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.app import ComposeResult
+
+    from cos.core.commands import Command
 
 KEYS: Final = """\
 Everywhere
@@ -46,7 +50,7 @@ in view. Enter never allows one.
 
 
 class Help(ModalScreen[None]):
-    """The keys."""
+    """The keys and the commands."""
 
     DEFAULT_CSS = """
     Help { background: $background; }
@@ -55,7 +59,20 @@ class Help(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,q", "dismiss", "Close", key_display="Esc")]
 
+    def __init__(self, commands: Sequence[Command]) -> None:
+        super().__init__()
+        self._commands = commands
+
     def compose(self) -> ComposeResult:
         with VerticalScroll():
-            yield Static(KEYS, markup=False)
+            yield Static(KEYS + _listed(self._commands), markup=False)
         yield Footer(show_command_palette=False)
+
+
+def _listed(commands: Sequence[Command]) -> str:
+    """The commands in two columns: how they are written, what they do."""
+    lines = ["", "Commands, written into the composer"]
+    for command in commands:
+        written = f"/{command.name} {command.arguments}".rstrip()
+        lines.append(f"  {written:<38} {command.summary}")
+    return "\n".join(lines) + "\n"

@@ -11,16 +11,16 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Footer, Static
 
+from cos.tui.burst import BURST_SECONDS
 from cos.tui.screens.panes import PanesScreen
 from cos.tui.screens.sizing import SMALLEST, is_too_small
 from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.arming import ARM_SECONDS
-from cos.tui.widgets.composer import BURST_SECONDS, Composer
-from cos.tui.widgets.queue_strip import QueueStrip
 from cos.tui.widgets.sessions_pane import SessionsPane
 from cos.tui.widgets.status_line import StatusLine
 from cos.tui.widgets.usage_pane import UsagePane
+from cos.tui.widgets.writing import Writing
 
 if TYPE_CHECKING:
     from textual import events
@@ -75,8 +75,7 @@ class MainScreen(PanesScreen):
                 yield SessionsPane(id="sessions")
             with Vertical(id="middle"):
                 yield Transcript(id="conversation")
-                yield QueueStrip(id="queue")
-                yield Composer(id="composer", burst_seconds=self._timing.burst_seconds)
+                yield Writing(id="writing", burst_seconds=self._timing.burst_seconds)
             with Vertical(id="right"):
                 yield ApprovalsPane(id="approvals", arm_seconds=self._timing.arm_seconds)
                 yield UsagePane(id="usage")

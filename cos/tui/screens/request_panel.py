@@ -42,7 +42,8 @@ class RequestPanel(ModalScreen[Result | None]):
     def heading(self) -> str:
         """The request on one line."""
         place = f" in {self.card.cwd}" if self.card.cwd else ""
-        return wording.one_line(f"{self.card.tool}{place} · {self.card.asker}")
+        what = self.card.title if self.card.is_question else f"{self.card.tool}{place}"
+        return wording.one_line(f"{what} · {self.card.asker}")
 
     def on_mount(self) -> None:
         self.arming.watch_window()

@@ -1,4 +1,4 @@
-"""One request for approval: what is known of it, and how it is drawn."""
+"""One request: what is known of it, and how it is drawn."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from rich.text import Text
 
+from cos.agent.approver import RequestKind
 from cos.agent.text import exact
 from cos.tui import wording
 
@@ -40,6 +41,13 @@ class Card:
     cwd: str | None
     requested_at: datetime
     expires_at: datetime
+    kind: RequestKind = "tool_call"
+    choices: tuple[str, ...] = ()
+    """Answers that a question offers."""
+
+    @property
+    def is_question(self) -> bool:
+        return self.kind == "question"
 
     @property
     def asker(self) -> str:
@@ -55,9 +63,12 @@ def head_text(card: Card, place: str) -> Text:
     if place:
         text.append(f"{place}\n", style="bold")
     text.append(f"waits {age}, {left} left\n", style="dim")
-    text.append(wording.one_line(card.tool), style="bold")
-    text.append(f"  {wording.one_line(card.risk)}\n")
-    text.append(f"{wording.one_line(card.reason)}\n")
+    if card.is_question:
+        text.append("A question for you\n", style="bold")
+    else:
+        text.append(wording.one_line(card.tool), style="bold")
+        text.append(f"  {wording.one_line(card.risk)}\n")
+        text.append(f"{wording.one_line(card.reason)}\n")
     tags = "".join(f" #{tag}" for tag in card.tags)
     text.append(wording.one_line(f"{card.asker} · {card.profile_id}{tags}"), style="dim")
     if card.cwd:
@@ -65,8 +76,10 @@ def head_text(card: Card, place: str) -> Text:
     return text
 
 
-def whole_text(card: Card) -> Text:
-    """Exactly and wholly what would run."""
+def whole_text(card: Card, picked: int | None = None) -> Text:
+    """Exactly and wholly what would run, or the question with its choices and a mark at the one that is picked."""
+    if card.is_question:
+        return _question_text(card, picked)
     text = Text()
     if not card.detail.startswith(card.title.removeprefix("$ ").rstrip(" …")):
         text.append(exact(card.title) + "\n", style="bold")
@@ -79,9 +92,17 @@ def whole_text(card: Card) -> Text:
     return text
 
 
-def detail_text(card: Card) -> tuple[Text, bool]:
+def _question_text(card: Card, picked: int | None) -> Text:
+    text = Text(exact(card.detail))
+    for number, choice in enumerate(card.choices):
+        mark, style = ("▸", "bold reverse") if number == picked else (" ", "")
+        text.append("\n\n" if number == 0 else "\n").append(f"{mark} {number + 1}. {exact(choice)}", style=style)
+    return text
+
+
+def detail_text(card: Card, picked: int | None = None) -> tuple[Text, bool]:
     """As `whole_text`, but cut where that is too long for a card, and whether it was."""
-    whole = whole_text(card)
+    whole = whole_text(card, picked)
     end = min(len(whole), MOST_CHARACTERS)
     lines = whole.plain[:end].split("\n", MOST_LINES)
     if len(lines) > MOST_LINES:

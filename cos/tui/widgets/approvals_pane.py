@@ -1,7 +1,7 @@
-"""Requests for approval of every session. Letters decide only here, only when the card is armed, and only whole cards.
+"""Requests of every session. Letters decide only here, only when the card is armed, and only whole cards.
 
 A card arms when it has been on screen for 400 ms with a quiet keyboard: again after it changes, after a resize and when
-the window regains the focus. Enter decides nothing.
+the window regains the focus. Enter allows nothing; it sends only the answer that was picked to a question.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from cos.tui.widgets.approval_card import Card, detail_text, head_text
 from cos.tui.widgets.arming import ARM_SECONDS, Arming
-from cos.tui.widgets.reading import ReadToEnd
+from cos.tui.widgets.question_keys import ANSWERING, QuestionKeys, question_hint
 from cos.tui.widgets.requests import Requests
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 Decision = Literal["allowed", "denied"]
-PanelName = Literal["view", "session", "always", "reason", "edit"]
+PanelName = Literal["view", "session", "always", "reason", "edit", "text"]
 LETTERS = frozenset("ysanrev")
 """Keys that decide or open a panel; every other one means that the keyboard is not quiet."""
 
 
-class ApprovalsPane(ReadToEnd, can_focus=True):
+class ApprovalsPane(QuestionKeys, can_focus=True):
     """The pending requests, oldest first, and the selected one in full."""
 
     DEFAULT_CSS = """
@@ -58,6 +58,7 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "decide('allowed')", "Once"),
+        Binding("enter,y", "answer", "Send"),
         Binding("s", "panel('session')", "Session"),
         Binding("a", "panel('always')", "Always"),
         Binding("n", "decide('denied')", "Deny"),
@@ -72,6 +73,7 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
     | Key | |
     | :- | :- |
     | y | Allow this call, once. |
+    | enter, y | Send the picked choice of a question. |
     | s | Allow it and more for this session: shows the rule first. |
     | a | Allow it and more always: shows the rule first. |
     | n | Deny this call. |
@@ -83,7 +85,10 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
     """
 
     class Decided(Message):
-        """The user decided on the request that the card shows, or on the marked ones of its step."""
+        """The user decided on the request that the card shows, or on the marked ones of its step.
+
+        Denying a question is declining to answer it.
+        """
 
         def __init__(self, pane: ApprovalsPane, approval_ids: tuple[UUID, ...], decision: Decision) -> None:
             super().__init__()
@@ -120,7 +125,7 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
             may_arm=lambda: self.selected is not None and self.has_focus and self.is_on_screen,
             changed=self._draw_keys,
         )
-        self._requests = Requests()
+        self.requests = Requests()
         self._is_cut = False
         """The card does not show all of its text, so its end is not the text's end."""
 
@@ -135,16 +140,16 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
 
     @property
     def count(self) -> int:
-        return len(self._requests)
+        return len(self.requests)
 
     @property
     def selected(self) -> Card | None:
-        return self._requests.selected
+        return self.requests.selected
 
     def show(self, cards: Sequence[Card]) -> None:
         """Set the requests. What is selected stays selected; new ones never move the selection."""
         before = self.selected
-        self._requests.show(cards)
+        self.requests.show(cards)
         self.set_class(bool(cards), "-waiting")
         if before is not None and not cards:
             self.post_message(self.Emptied())
@@ -154,13 +159,13 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
 
     def mark_seen(self, card: Card) -> None:
         """The whole text of this request was shown elsewhere."""
-        self._requests.note_seen(card)
+        self.requests.note_seen(card)
         self.disarm()
 
     def end_seen(self) -> None:
         card = self.selected
-        if card is not None and not self._is_cut and not self._requests.was_seen(card):
-            self._requests.note_seen(card)
+        if card is not None and not self._is_cut and not self.requests.was_seen(card):
+            self.requests.note_seen(card)
             self._draw_keys()
 
     def disarm(self) -> None:
@@ -175,36 +180,37 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
         self.disarm()
 
     def on_key(self, event: events.Key) -> None:
-        if event.key not in LETTERS:
+        card = self.selected
+        if event.key not in (ANSWERING if card is not None and card.is_question else LETTERS):
             self.disarm()
 
     def action_move(self, step: int) -> None:
-        self._requests.move(step)
+        self.requests.move(step)
         self._draw_text()
         self.draw()
 
     def action_mark(self) -> None:
-        self._requests.toggle_mark()
+        self.requests.toggle_mark()
         self.draw()
 
     def action_panel(self, panel: PanelName) -> None:
         card = self.selected
-        if card is not None and (panel == "view" or self._takes([] if panel == "reason" else [card])):
+        if card is not None and (panel == "view" or self.takes([] if panel == "reason" else [card])):
             self.disarm()
             self.post_message(self.PanelWanted(self, panel, card))
 
     def action_decide(self, decision: Decision) -> None:
-        cards = self._requests.chosen()
-        if cards and self._takes(cards if decision == "allowed" else []):
+        cards = self.requests.chosen()
+        if cards and self.takes(cards if decision == "allowed" else []):
             self.disarm()
             self.post_message(self.Decided(self, tuple(card.id for card in cards), decision))
 
-    def _takes(self, to_read: Sequence[Card]) -> bool:
+    def takes(self, to_read: Sequence[Card]) -> bool:
         """Whether a letter counts now; what is to be allowed must have been read to its end."""
         if not self.arming.is_armed or not self.is_on_screen:
             self.disarm()
             return False
-        unread = sum(not self._requests.was_seen(card) for card in to_read)
+        unread = sum(not self.requests.was_seen(card) for card in to_read)
         if unread:
             which = f"{unread} of the {len(to_read)} marked ones: read them" if len(to_read) > 1 else "Read it"
             self.notify(f"{which} to its end first: PgDn, or v for the full screen.", severity="warning", markup=False)
@@ -220,16 +226,20 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
         if card is None:
             head.update(Text("Nothing waits for you.", style="dim"))
         else:
-            head.update(head_text(card, self._requests.place()))
+            head.update(head_text(card, self.requests.place()))
         self._draw_keys()
 
     def _draw_text(self) -> None:
         """Another request is selected."""
         self.disarm()
         if self.is_mounted:
-            text, self._is_cut = detail_text(self.selected) if self.selected else (Text(), False)
+            card, picked = self.selected, self.requests.picked
+            text, self._is_cut = detail_text(card, picked) if card else (Text(), False)
             self.query_one("#approval-detail", Static).update(text)
             self.begin()
+            self.refresh_bindings()
+
+    picked_changed = _draw_text
 
     def _draw_keys(self) -> None:
         card = self.selected
@@ -237,7 +247,8 @@ class ApprovalsPane(ReadToEnd, can_focus=True):
             self.border_subtitle = ""
         elif not self.has_focus:
             self.border_subtitle = "F4 to answer"
-        elif not self._requests.was_seen(card):
-            self.border_subtitle = "n deny · PgDn, v: read on"
+        elif not self.requests.was_seen(card):
+            self.border_subtitle = f"n {'decline' if card.is_question else 'deny'} · PgDn, v: read on"
         else:
-            self.border_subtitle = "y allow once · n deny" if self.arming.is_armed else "one moment …"
+            keys = question_hint(card, self.requests.picked) if card.is_question else "y allow once · n deny"
+            self.border_subtitle = keys if self.arming.is_armed else "one moment …"

@@ -6,47 +6,30 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.widgets import TextArea
+from textual.reactive import reactive
+
+from cos.core.attachments import AttachmentError
+from cos.tui.burst import BURST_SECONDS, Burst
+from cos.tui.dropped_paths import image_paths, images_at
+from cos.tui.outgoing import Outgoing
+from cos.tui.prompt_history import PromptHistory
+from cos.tui.widgets.folding_area import FoldingArea
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from uuid import UUID
 
     from textual import events
     from textual.timer import Timer
 
+    from cos.tui.outgoing import SendMode
+
 NEW_LINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+j"})
-BURST_SECONDS = 0.02
-BURST_KEYS = 3
-WRAPPED_CHARACTERS = 100_000
-"""A longer paste is shown in long lines: to wrap it would take seconds."""
+IDLE_HINT = "Write a message. Enter sends, ^J makes a new line"
+RUNNING_HINT = "Enter queues, ^S steers, ^T stops and sends"
 
 
-class Burst:
-    """Tells keys of a paste that the terminal did not mark as one: they follow each other faster than anybody types."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._last = 0.0
-        self._fast_keys = 0
-
-    def is_inside(self, at: float) -> bool:
-        """Whether a key at this time (seconds) goes on with a burst."""
-        return self._fast_keys >= BURST_KEYS and at - self._last < self.seconds
-
-    def note(self, at: float, *, counts: bool) -> None:
-        """A key came; `counts` when it is part of a text."""
-        self._fast_keys = self._fast_keys + 1 if counts and at - self._last < self.seconds else 0
-        self._last = at
-
-    def end(self) -> None:
-        self._fast_keys = 0
-
-    def never_again(self) -> None:
-        """The terminal marks its pastes, so fast keys are keys."""
-        self.seconds = 0.0
-
-
-class Composer(TextArea):
+class Composer(FoldingArea):
     """A text area that grows to ten lines; Enter sends."""
 
     DEFAULT_CSS = """
@@ -55,6 +38,7 @@ class Composer(TextArea):
         min-height: 3;
         max-height: 12;
         border: round $foreground 35%;
+        border-title-color: $warning;
         background: $background;
         padding: 0 1;
         scrollbar-size-vertical: 1;
@@ -63,25 +47,42 @@ class Composer(TextArea):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Send", priority=False),
+        Binding("ctrl+s", "submit('steer')", "Steer"),
+        Binding("ctrl+t", "submit('now')", "Send now"),
         Binding("ctrl+j", "new_line", "New line"),
+        Binding("ctrl+o", "unfold", "Unfold", show=False),
+        Binding("ctrl+g", "want('editor')", "Editor", show=False),
+        Binding("ctrl+r", "want('search')", "History", show=False),
         Binding("ctrl+d", "delete_or_leave", "Quit", show=False),
     ]
     """
     | Key | |
     | :- | :- |
-    | enter | Send what is written. |
+    | enter | Send what is written; while a turn runs, it waits in the queue. |
+    | ctrl+s | While a turn runs: into it, at its next step. |
+    | ctrl+t | While a turn runs: stop it and send. |
     | ctrl+j, shift+enter, alt+enter | New line. |
     | up, down | Earlier and later messages, at the first and last line. |
+    | ctrl+r | Search in earlier messages. |
+    | ctrl+o | Unfold a paste. |
+    | ctrl+g | Write in $VISUAL or $EDITOR. |
     | ctrl+d | Delete the character to the right; in an empty composer: quit, when nothing waits or runs. |
     """
+
+    turn_runs: reactive[bool] = reactive(default=False, init=False)
+    """A turn of the open session runs: what is sent waits, unless the user wants otherwise."""
 
     class Submitted(Message):
         """The user sent a text."""
 
-        def __init__(self, composer: Composer, text: str) -> None:
+        def __init__(self, composer: Composer, outgoing: Outgoing) -> None:
             super().__init__()
             self.composer = composer
-            self.text = text
+            self.outgoing = outgoing
+
+        @property
+        def text(self) -> str:
+            return self.outgoing.text
 
         @property
         def control(self) -> Composer:
@@ -90,16 +91,32 @@ class Composer(TextArea):
     class LeaveWanted(Message):
         """The user pressed Ctrl+D with nothing written."""
 
+    class Wanted(Message):
+        """Something that takes more than the composer: `older` messages, a `search` in them, an `editor`."""
+
+        def __init__(self, what: str) -> None:
+            super().__init__()
+            self.what = what
+
     def __init__(self, *, id: str | None = None, burst_seconds: float = BURST_SECONDS) -> None:
-        super().__init__(
-            id=id, soft_wrap=True, show_line_numbers=False, highlight_cursor_line=False, tab_behavior="focus",
-            placeholder="Write a message. Enter sends, ^J makes a new line",
-        )  # fmt: skip
-        self._sent: list[str] = []
-        self._position = 0
-        self._draft = ""
+        super().__init__(id=id, placeholder=IDLE_HINT)
+        self.prompts = PromptHistory()
+        """Of the profile that is written to."""
+        self.take_key: Callable[[str], bool] = lambda key: False
+        """Asked before the composer acts on a key; True = it was for somebody else, such as an open list."""
+        self.editing: UUID | None = None
+        """The waiting message whose text this is."""
+        self._before_editing = ""
         self._burst = Burst(burst_seconds)
         self._held_enter: Timer | None = None
+
+    def watch_turn_runs(self) -> None:
+        self.placeholder = RUNNING_HINT if self.turn_runs else IDLE_HINT
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The two ways past the queue are offered only while there is something to pass."""
+        return self.turn_runs if action == "submit" and parameters else super().check_action(action, parameters)
 
     async def _on_key(self, event: events.Key) -> None:
         """What is not handled here goes on to the text area: Textual calls the handlers of every class in turn."""
@@ -107,17 +124,25 @@ class Composer(TextArea):
         self._burst.note(event.time, counts=event.is_printable or event.key == "enter")
         if self._held_enter is not None:
             self._release_enter(self.action_new_line)
-        if event.key == "enter":
-            event.stop()
-            event.prevent_default()
+        if not self._handles(event.key, is_pasted=is_pasted):
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _handles(self, key: str, *, is_pasted: bool) -> bool:
+        if not is_pasted and self.take_key(key):
+            return True
+        if key == "enter":
             self._enter(is_pasted=is_pasted)
-        elif event.key in NEW_LINE_KEYS:
-            event.stop()
-            event.prevent_default()
+        elif key in NEW_LINE_KEYS:
             self.action_new_line()
-        elif self._recalls(event.key):
-            event.stop()
-            event.prevent_default()
+        elif key == "escape" and self.editing is not None:
+            self._end_editing()
+        elif key in {"up", "down"}:
+            self.recall(key)
+        else:
+            return False
+        return True
 
     def _enter(self, *, is_pasted: bool) -> None:
         """Send; but hold an Enter that came within a burst until it is clear that no text follows it."""
@@ -134,21 +159,40 @@ class Composer(TextArea):
             action()
 
     async def _on_paste(self, event: events.Paste) -> None:
+        """Keys that follow wait until it is known whether dropped paths are images; nothing else of the app waits."""
+        event.stop()
+        event.prevent_default()
         self._burst.never_again()
-        if len(event.text) > WRAPPED_CHARACTERS:
-            self.soft_wrap = False
+        try:
+            images = await images_at(image_paths(event.text))
+        except AttachmentError as error:
+            self.app.notify(str(error), title="Not attached", severity="warning", markup=False)
+            images = []
+        if images:
+            for image in images:
+                self.insert_image(image)
+        else:
+            self.insert_paste(event.text)
 
-    def action_submit(self) -> None:
-        text = self.text
-        if text.strip():
-            self._sent.append(text)
-            self._position = len(self._sent)
-            self._draft = ""
+    def action_submit(self, mode: SendMode = "queue") -> None:
+        text = self.full_text
+        if not text.strip():
+            return
+        outgoing = Outgoing(
+            text=text, draft=self.packed, mode=mode, attachments=self.attachments, replaces=self.editing
+        )  # fmt: skip
+        self.prompts.sent(text)
+        if self.editing is not None:
+            self._end_editing()
+        else:
             self.load("")
-            self.post_message(self.Submitted(self, text))
+        self.post_message(self.Submitted(self, outgoing))
 
     def action_new_line(self) -> None:
         self.insert("\n")
+
+    def action_want(self, what: str) -> None:
+        self.post_message(self.Wanted(what))
 
     def action_delete_or_leave(self) -> None:
         if self.text:
@@ -158,35 +202,51 @@ class Composer(TextArea):
 
     def begin(self, draft: str) -> None:
         """Write somewhere else: the draft of that place, with no way to undo into the one before."""
-        self.load(draft)
+        self.editing = None
+        self.border_title = ""
+        self.unpack(draft)
         self.history.clear()
-        self._position = len(self._sent)
+        self.prompts.rest()
 
-    def put_back(self, text: str) -> None:
+    def put_back(self, draft: str) -> None:
         """Return a text that could not be sent, unless something new is being written."""
         if not self.text:
-            self.load(text)
+            self.unpack(draft)
 
-    def load(self, text: str) -> None:
-        """Replace what is written, cursor at the end."""
-        self.soft_wrap = len(text) <= WRAPPED_CHARACTERS
-        self.text = text
-        self.move_cursor(self.document.end)
+    @property
+    def draft(self) -> str:
+        """What is to be kept for this place, also while another text is being changed."""
+        return self.packed if self.editing is None else self._before_editing
 
-    def _recalls(self, key: str) -> bool:
-        """Whether the key moved through what was sent: up on the first line, down on the last."""
-        row = self.cursor_location[0]
-        if key == "up" and row == 0:
-            return self._recall(-1)
-        return key == "down" and row == self.document.line_count - 1 and self._recall(1)
+    def edit_waiting(self, message_id: UUID, text: str) -> None:
+        """Take a waiting message back. What was being written comes back after it."""
+        self._before_editing = self.draft
+        self.editing = message_id
+        self.border_title = "changes a waiting message · Esc leaves it as it was"
+        self.load(text)
+        self.focus()
 
-    def _recall(self, step: int) -> bool:
-        """Show the message `step` places away in what was sent; False when there is none."""
-        position = self._position + step
-        if not 0 <= position <= len(self._sent):
-            return False
-        if self._position == len(self._sent):
-            self._draft = self.text
-        self._position = position
-        self.load(self._draft if position == len(self._sent) else self._sent[position])
-        return True
+    def recall(self, key: str) -> None:
+        """Up and Down: through what was sent at the first and the last line on screen, else through the lines.
+
+        The cursor moves at once: as a binding it would move after the next key has looked where it is.
+        """
+        text = None
+        if key == "up" and self.navigator.is_first_wrapped_line(self.cursor_location):
+            text = self.prompts.older(self.packed)
+            if text is None and (self.prompts.has_more or not self.prompts.is_read):
+                self.post_message(self.Wanted("older"))
+                return
+        elif key == "down" and self.navigator.is_last_wrapped_line(self.cursor_location):
+            text = self.prompts.newer(self.packed)
+        if text is not None:
+            self.unpack(text)
+        elif key == "up":
+            self.action_cursor_up()
+        else:
+            self.action_cursor_down()
+
+    def _end_editing(self) -> None:
+        self.editing = None
+        self.border_title = ""
+        self.unpack(self._before_editing)

@@ -19,6 +19,8 @@ class Requests:
         self._selected: UUID | None = None
         self._seen: set[UUID] = set()
         self._marked: set[UUID] = set()
+        self._picked: dict[UUID, int] = {}
+        """Of questions: which choice, from 0."""
 
     def __len__(self) -> int:
         return len(self._cards)
@@ -32,6 +34,7 @@ class Requests:
         kept = [card for card in cards if self._cards.get(card.id) == card]
         self._seen &= {card.id for card in kept}
         self._marked &= {card.id for card in kept}
+        self._picked = {card.id: self._picked[card.id] for card in kept if card.id in self._picked}
         self._cards = {card.id: card for card in cards}
         if self._selected not in self._cards:
             self._selected = cards[0].id if cards else None
@@ -50,9 +53,23 @@ class Requests:
             self._seen.add(card.id)
 
     def toggle_mark(self) -> None:
-        """Mark the selected one, or no longer."""
-        if self._selected in self._cards:
-            self._marked ^= {self._selected}
+        """Mark the selected one, or no longer. Questions are answered one by one."""
+        card = self.selected
+        if card is not None and not card.is_question:
+            self._marked ^= {card.id}
+
+    @property
+    def picked(self) -> int | None:
+        """The choice that is picked for the selected question."""
+        return self._picked.get(self._selected) if self._selected else None
+
+    def pick(self, number: int) -> bool:
+        """Pick a choice of the selected question, from 0; whether there is such a choice."""
+        card = self.selected
+        if card is None or not card.is_question or number >= len(card.choices):
+            return False
+        self._picked[card.id] = number
+        return True
 
     def chosen(self) -> list[Card]:
         """What an answer is about: the marked ones of the selected one's step, or else the selected one alone."""
@@ -76,4 +93,6 @@ class Requests:
 
     def _step_of(self, card: Card) -> list[Card]:
         """Calls of one turn that wait together are of one step: the next one begins when all are answered."""
-        return [one for one in self._cards.values() if one.turn_id == card.turn_id]
+        if card.is_question:
+            return [card]
+        return [one for one in self._cards.values() if one.turn_id == card.turn_id and not one.is_question]

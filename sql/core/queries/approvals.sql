@@ -1,16 +1,17 @@
 -- name: request_approval
-INSERT INTO approvals (id, session_id, root_session_id, turn_id, profile_id, tags, call_id, tool, args, cwd,
-                       content_hash, title, detail, diff, risk, reason, expires_at)
-VALUES (%(id)s, %(session_id)s, (SELECT root_session_id FROM sessions WHERE id = %(session_id)s), %(turn_id)s,
+INSERT INTO approvals (id, kind, session_id, root_session_id, turn_id, profile_id, tags, call_id, tool, args, cwd,
+                       content_hash, title, detail, diff, risk, reason, choices, expires_at)
+VALUES (%(id)s, %(kind)s, %(session_id)s, (SELECT root_session_id FROM sessions WHERE id = %(session_id)s), %(turn_id)s,
         %(profile_id)s, %(tags)s, %(call_id)s, %(tool)s, %(args)s, %(cwd)s, %(content_hash)s, %(title)s, %(detail)s,
-        %(diff)s, %(risk)s, %(reason)s, clock_timestamp() + make_interval(secs => %(timeout_seconds)s))
+        %(diff)s, %(risk)s, %(reason)s, %(choices)s, clock_timestamp() + make_interval(secs => %(timeout_seconds)s))
 RETURNING requested_at, expires_at;
 
 -- name: answer_approval
--- Compare and set: only the first answer finds the row pending.
+-- Compare and set: only the first answer finds the row pending. Only a question is answered, only a call allowed.
 UPDATE approvals SET status = %(status)s, scope = %(scope)s, answer_reason = %(reason)s, answered_by = %(answered_by)s,
-                     edited_args = %(edited_args)s, answered_at = clock_timestamp()
+                     edited_args = %(edited_args)s, answer = %(answer)s, answered_at = clock_timestamp()
 WHERE id = %(id)s AND status = 'pending'
+  AND (%(status)s NOT IN ('allowed', 'answered') OR (%(status)s = 'answered') = (kind = 'question'))
 RETURNING session_id, profile_id;
 
 -- name: tell_answer
@@ -18,11 +19,11 @@ RETURNING session_id, profile_id;
 SELECT pg_notify('cos_approvals', %(id)s::text);
 
 -- name: approval
-SELECT id, status, scope, answer_reason, answered_by, edited_args, content_hash FROM approvals WHERE id = %(id)s;
+SELECT id, status, scope, answer_reason, answered_by, edited_args, answer, content_hash FROM approvals WHERE id = %(id)s;
 
 -- name: pending_approvals
-SELECT a.id, a.session_id, a.root_session_id, a.turn_id, a.profile_id, a.tags, a.call_id, a.tool, a.args, a.cwd,
-       a.title, a.detail, a.diff, a.risk, a.reason, a.requested_at, a.expires_at, s.title AS session_title,
+SELECT a.id, a.kind, a.session_id, a.root_session_id, a.turn_id, a.profile_id, a.tags, a.call_id, a.tool, a.args, a.cwd,
+       a.title, a.detail, a.diff, a.risk, a.reason, a.choices, a.requested_at, a.expires_at, s.title AS session_title,
        s.cwd AS workspace, r.title AS root_title
 FROM approvals a JOIN sessions s ON s.id = a.session_id JOIN sessions r ON r.id = a.root_session_id
 WHERE a.status = 'pending' ORDER BY a.requested_at, a.id;

@@ -16,7 +16,24 @@ SELECT profile_id FROM sessions WHERE id = %(session_id)s FOR UPDATE;
 
 -- name: take_queued
 -- A message that waited keeps its id when it becomes a prompt.
-DELETE FROM queued_messages WHERE id = %(id)s RETURNING client_message_id;
+DELETE FROM queued_messages WHERE id = %(id)s RETURNING client_message_id, body::text AS body;
+
+-- name: keep_steers_waiting
+-- What was meant for the turn before waits for its own.
+UPDATE queued_messages SET mode = 'queue' WHERE session_id = %(session_id)s AND mode = 'steer';
+
+-- name: has_steers
+SELECT 1 FROM queued_messages WHERE session_id = %(session_id)s AND mode = 'steer' LIMIT 1;
+
+-- name: take_steers
+DELETE FROM queued_messages WHERE session_id = %(session_id)s AND mode = 'steer'
+RETURNING id, body::text AS body, client_message_id;
+
+-- name: call_ids
+SELECT call_id FROM tool_calls WHERE session_id = %(session_id)s;
+
+-- name: call_ids
+SELECT call_id FROM tool_calls WHERE session_id = %(session_id)s;
 
 -- name: start_turn
 INSERT INTO turns (id, session_id, profile_id, parent_turn_id, ordinal, tags, depth, owner_boot_id, client_message_id)
@@ -42,13 +59,15 @@ WHERE t.id = %(turn_id)s AND t.open_reply_id IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = t.open_reply_id);
 
 -- name: touch_session
-UPDATE sessions SET last_activity_at = clock_timestamp() WHERE id = %(session_id)s;
+UPDATE sessions SET last_activity_at = clock_timestamp(), context = COALESCE(%(context)s::json, context)
+WHERE id = %(session_id)s;
 
 -- name: append_message
-INSERT INTO messages (id, session_id, turn_id, profile_id, ordinal, role, call_id, active, body, search_text)
+INSERT INTO messages (id, session_id, turn_id, profile_id, ordinal, role, call_id, active, body, search_text,
+                      client_message_id)
 VALUES (%(id)s, %(session_id)s, %(turn_id)s, %(profile_id)s,
         (SELECT COALESCE(max(ordinal), 0) + 1 FROM messages WHERE session_id = %(session_id)s),
-        %(role)s, %(call_id)s, %(active)s, %(body)s, %(search_text)s);
+        %(role)s, %(call_id)s, %(active)s, %(body)s, %(search_text)s, %(client_message_id)s);
 
 -- name: annotate_prompt
 UPDATE messages SET body = %(body)s WHERE id = %(id)s AND turn_id = %(turn_id)s;
@@ -87,6 +106,10 @@ WHERE session_id = %(session_id)s AND call_id = %(call_id)s AND finished_at IS N
 
 -- name: close_turn
 -- An interrupted turn ended with its last sign of life, not when somebody noticed.
+WITH told AS (
+    UPDATE sessions SET context = %(context)s
+    WHERE %(context)s::json IS NOT NULL AND id = (SELECT session_id FROM turns WHERE id = %(turn_id)s)
+)
 UPDATE turns SET status = %(status)s,
                  completed_at = CASE WHEN %(status)s = 'interrupted' THEN last_activity_at ELSE clock_timestamp() END,
                  stop_reason = %(stop_reason)s, error = %(error)s, usage = %(usage)s,

@@ -1,6 +1,6 @@
 -- name: session
 SELECT id, profile_id, source, title, tags, parent_session_id, root_session_id, cwd, frozen_prompt::text AS frozen_prompt,
-       created_at, last_activity_at, queue_paused,
+       created_at, last_activity_at, queue_paused, context, options->>'model' AS model,
        EXISTS (SELECT 1 FROM turns t WHERE t.session_id = sessions.id) AS has_turns
 FROM sessions WHERE id = %(id)s;
 
@@ -14,7 +14,7 @@ WHERE (%(profile_id)s::text IS NULL OR profile_id = %(profile_id)s)
 ORDER BY last_activity_at DESC, id DESC LIMIT 1;
 
 -- name: list_sessions
-SELECT s.id, s.profile_id, s.title, s.tags, s.parent_session_id, s.created_at, s.last_activity_at, s.queue_paused,
+SELECT s.id, s.profile_id, s.title, s.tags, s.parent_session_id, s.created_at, s.last_activity_at, s.queue_paused, s.context,
        t.status AS turn_status, t.started_at AS turn_started_at, t.completed_at AS turn_completed_at,
        (SELECT count(*) FROM approvals a WHERE a.session_id = s.id AND a.status = 'pending') AS waiting,
        (SELECT count(*) FROM queued_messages q WHERE q.session_id = s.id) AS queued
@@ -35,9 +35,9 @@ UPDATE sessions SET frozen_prompt = %(frozen_prompt)s, frozen_at = clock_timesta
 WHERE id = %(id)s AND frozen_prompt IS NULL;
 
 -- name: transcript
--- The whole history that a reader sees, inactive messages included; pages backwards by ordinal.
+-- The whole history that a reader sees, inactive messages included, rewound turns left out; pages backwards by ordinal.
 SELECT m.id, m.turn_id, m.ordinal, m.active, m.body::text AS body, m.created_at
-FROM messages m
+FROM messages m JOIN turns t ON t.id = m.turn_id AND t.undone_at IS NULL
 WHERE m.session_id = %(session_id)s AND (%(before)s::integer IS NULL OR m.ordinal < %(before)s)
 ORDER BY m.ordinal DESC
 LIMIT %(limit)s;
@@ -51,15 +51,33 @@ SELECT call_id, turn_id, name, args, status, result, is_error, risk, duration_ms
 FROM tool_calls WHERE session_id = %(session_id)s AND turn_id = ANY(%(ids)s);
 
 -- name: session_usage
-SELECT usage FROM turns WHERE session_id = %(session_id)s AND usage IS NOT NULL;
+-- A rewound turn has cost what it cost; a copied one cost nothing again.
+SELECT usage FROM turns
+WHERE session_id = %(session_id)s AND usage IS NOT NULL AND copied_from_turn_id IS NULL;
 
 -- name: enqueue
-INSERT INTO queued_messages (id, session_id, profile_id, body, source, client_message_id)
-VALUES (%(id)s, %(session_id)s, %(profile_id)s, %(body)s, %(source)s, %(client_message_id)s)
-ON CONFLICT (session_id, client_message_id) WHERE client_message_id IS NOT NULL DO NOTHING;
+-- In a transaction that holds the session's lock: a message that has become a prompt or a steer is not taken in again.
+-- A message brings an archived session back, with the child sessions that were archived together with it.
+WITH RECURSIVE archived AS (
+    SELECT id FROM sessions WHERE id = %(session_id)s AND archived_at IS NOT NULL
+    UNION
+    SELECT s.id FROM sessions s JOIN archived a ON s.parent_session_id = a.id
+), unarchived AS (
+    UPDATE sessions SET archived_at = NULL WHERE id IN (SELECT id FROM archived)
+)
+INSERT INTO queued_messages (id, session_id, profile_id, body, source, client_message_id, mode)
+SELECT %(id)s::uuid, %(session_id)s::uuid, %(profile_id)s::text, %(body)s::json, %(source)s::text,
+       %(client_message_id)s::text, %(mode)s::text
+WHERE NOT EXISTS (SELECT 1 FROM turns
+                  WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s)
+  AND NOT EXISTS (SELECT 1 FROM messages
+                  WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s)
+ON CONFLICT (session_id, client_message_id) WHERE client_message_id IS NOT NULL DO NOTHING
+RETURNING id;
 
 -- name: queued
-SELECT id, body::text AS body, source, client_message_id FROM queued_messages WHERE session_id = %(session_id)s ORDER BY id;
+SELECT id, body::text AS body, source, mode FROM queued_messages WHERE session_id = %(session_id)s
+ORDER BY (mode = 'now') DESC, id;
 
 -- name: dequeue
 DELETE FROM queued_messages WHERE id = %(id)s;
@@ -68,7 +86,9 @@ DELETE FROM queued_messages WHERE id = %(id)s;
 UPDATE sessions SET queue_paused = %(paused)s WHERE id = %(session_id)s;
 
 -- name: turn_of_client_message
-SELECT id FROM turns WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s;
+SELECT id FROM turns WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s
+UNION ALL
+SELECT turn_id FROM messages WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s;
 
 -- name: turn_of_message
 SELECT t.id, t.session_id, t.profile_id, t.parent_turn_id, t.ordinal, t.tags, t.depth, t.status, t.started_at,

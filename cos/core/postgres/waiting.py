@@ -1,0 +1,86 @@
+"""The messages that wait, one by one: changing and removing them while a turn may take them in the same instant.
+
+Whoever locks the row first wins: a turn that read the message before finds it changed and reads again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from cos.agent.errors import NotWaitingError
+from cos.agent.messages import message_from_json, message_json
+from cos.core.postgres.journal import tell_session
+from cos.core.postgres.statements import core_statements
+
+if TYPE_CHECKING:
+    from cos.agent.steering import DeliveryMode
+    from cos.core.postgres.database import Connection, Database, Row
+
+
+class WaitingMessages:
+    """What changes a message raises NotWaitingError, with a sentence that says why, when it does not wait any more."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = core_statements("turns")
+
+    async def session_of(self, message_id: UUID) -> UUID:
+        """The session in which the message waits."""
+        rows = await self._database.fetch(self._sql["waiting"], {"id": message_id})
+        if not rows:
+            raise await self._gone(message_id)
+        return rows[0]["session_id"]  # type: ignore[no-any-return]  # rows are untyped by nature
+
+    async def has(self, message_id: UUID) -> bool:
+        """Whether the message waits, or waited and was taken: False when it was removed."""
+        key = {"id": message_id}
+        waits = await self._database.fetch(self._sql["waiting"], key)
+        return bool(waits or await self._database.fetch(self._sql["turn_that_took"], key))
+
+    async def set_text(self, message_id: UUID, text: str) -> UUID:
+        """The session in which the message waits."""
+
+        async def work(connection: Connection, row: Row) -> None:
+            message = message_from_json(row["body"]).model_copy(update={"text": text})
+            changed = {"id": message_id, "body": message_json(message)}
+            await connection.execute(self._sql["set_waiting_body"], changed)
+
+        return await self._change(message_id, work)
+
+    async def set_mode(self, message_id: UUID, mode: DeliveryMode) -> UUID:
+        """As `set_text`."""
+
+        async def work(connection: Connection, row: Row) -> None:
+            await connection.execute(self._sql["set_waiting_mode"], {"id": message_id, "mode": mode})
+
+        return await self._change(message_id, work)
+
+    async def remove(self, message_id: UUID) -> UUID:
+        """As `set_text`."""
+
+        async def work(connection: Connection, row: Row) -> None:
+            await connection.execute(self._sql["remove_waiting"], {"id": message_id})
+
+        return await self._change(message_id, work)
+
+    async def _change(self, message_id: UUID, work: Callable[[Connection, Row], Awaitable[None]]) -> UUID:
+        async def locked(connection: Connection) -> UUID | None:
+            cursor = await connection.execute(self._sql["waiting_for_change"], {"id": message_id})
+            row = await cursor.fetchone()
+            if row is None:
+                return None
+            await work(connection, row)
+            await tell_session(connection, self._database, row["session_id"], row["profile_id"])
+            return row["session_id"]  # type: ignore[no-any-return]  # rows are untyped by nature
+
+        session_id = await self._database.transaction(locked)
+        if session_id is None:
+            raise await self._gone(message_id)
+        return session_id
+
+    async def _gone(self, message_id: UUID) -> NotWaitingError:
+        taken = await self._database.fetch(self._sql["turn_that_took"], {"id": message_id})
+        why = "has been sent to the model already" if taken else "was removed from the queue"
+        return NotWaitingError(f"this message {why}, so it can no longer be changed")

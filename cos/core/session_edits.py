@@ -1,0 +1,289 @@
+"""What a user does with whole sessions: rename, tag, archive, fork, undo, delete.
+
+Each change is one transaction, is published here, and is told to the other processes on the database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+from uuid import UUID
+
+from cos.agent.tags import merge_tags
+from cos.agent.text import TITLE_CHARACTERS, clusters, title_of, visible
+from cos.core.errors import SessionError
+from cos.core.live import SessionCreated, SessionDeleted, SessionTouched, SessionUpdated
+from cos.core.postgres.session_edits import SessionEditStore
+from cos.core.postgres.sessions import Sessions
+
+if TYPE_CHECKING:
+    from cos.core.live import CoreEvent
+    from cos.core.postgres.database import Database
+    from cos.core.postgres.session_edits import FamilyMember, HistoryTurn
+
+STOP_SECONDS: Final = 10.0
+"""How long a turn may take to end before its session is deleted."""
+_LOOK_SECONDS: Final = 0.02
+_FORK: Final = " (fork)"
+_NOT_TYPED: Final = frozenset({"loop", "compaction"})
+"""Origins of messages to the model that no user has written."""
+
+
+class RunningTurns(Protocol):
+    """The turns of this process; the Dispatcher is one."""
+
+    def running(self, session_id: UUID) -> UUID | None:
+        """The turn that this process runs in the session, if any."""
+        ...
+
+    def cancel(self, session_id: UUID, reason: str) -> bool:
+        """Stop it; False when none runs here."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoomedSession:
+    """A session that would go."""
+
+    id: UUID
+    profile_id: str
+    title: str | None
+    parent_session_id: UUID | None
+    turns: int
+    messages: int
+    is_running: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doomed:
+    """What goes when sessions are deleted.
+
+    Past cost: the token counts of their turns go too. What plugins have written down, such as each model call in the
+    bill, stays: their tables do not refer to sessions, so totals of money never change when something is deleted.
+    """
+
+    named: tuple[DoomedSession, ...]
+    children: tuple[DoomedSession, ...]
+    """Child sessions that go with them and were not named."""
+    forks_kept: int
+    """Sessions that were forked from these. They stay whole."""
+
+    @property
+    def sessions(self) -> tuple[DoomedSession, ...]:
+        return self.named + self.children
+
+    @property
+    def turns(self) -> int:
+        return sum(session.turns for session in self.sessions)
+
+    @property
+    def messages(self) -> int:
+        return sum(session.messages for session in self.sessions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """What an undo took back."""
+
+    turns: int
+    prompts: tuple[str, ...]
+    """What the user had said in those turns, steering included, oldest first."""
+
+
+class SessionEdits:
+    """One per process. Every method raises SessionError when there is no such session."""
+
+    def __init__(self, database: Database, turns: RunningTurns, publish: Callable[[CoreEvent], None]) -> None:
+        self._store = SessionEditStore(database)
+        self._sessions = Sessions(database)
+        self._turns = turns
+        self._publish = publish
+
+    async def rename(self, session_id: UUID, title: str) -> str:
+        """Give it another title; the title as it was stored: one line, no control characters, cut as every title.
+
+        Raises:
+            SessionError: nothing visible is left of the title.
+        """
+        kept = title_of(title)
+        if kept is None:
+            raise SessionError(f"the title {title!r} is empty; give at least one visible character")
+        self._updated(session_id, await self._store.rename(session_id, kept))
+        return kept
+
+    async def set_tags(self, session_id: UUID, tags: Sequence[str]) -> tuple[str, ...]:
+        """Replace the session's own tags. Past turns keep theirs; the next turn takes these.
+
+        Raises:
+            TagError: one of them breaks a rule; it names both.
+        """
+        checked = merge_tags(tags)
+        return await self._change_tags(session_id, lambda _: checked)
+
+    async def change_tags(
+        self, session_id: UUID, *, add: Iterable[str] = (), remove: Iterable[str] = ()
+    ) -> tuple[str, ...]:
+        """Add and remove single tags; the tags that it has then.
+
+        Raises:
+            TagError: one breaks a rule.
+            SessionError: one that is to be removed is not there.
+        """
+        added, removed = merge_tags(add), merge_tags(remove)
+
+        def change(tags: tuple[str, ...]) -> tuple[str, ...]:
+            for tag in removed:
+                if tag not in tags:
+                    having = f"its own tags: {' '.join(tags)}" if tags else "it has no tags of its own"
+                    raise SessionError(f"session {session_id} has no tag {tag} to remove; {having}")
+            return merge_tags([tag for tag in tags if tag not in removed], added)
+
+        return await self._change_tags(session_id, change)
+
+    async def archive(self, session_id: UUID, archived: bool = True) -> None:
+        """Take it out of the lists with its child sessions, or bring both back. A new message does so too."""
+        for member in await self._store.archive(session_id, archived=archived):
+            self._updated(member.id, member.profile_id)
+
+    async def seen(self, session_id: UUID) -> None:
+        """Somebody looks at it now: what ended in it until now is no news."""
+        profile_id = await self._store.see(session_id)
+        if profile_id is not None:
+            self._updated(session_id, profile_id)
+
+    async def fork(
+        self, session_id: UUID, *, before_turn: UUID | None = None, through_turn: UUID | None = None
+    ) -> UUID:
+        """A new session that begins with a copy of this one's history, up to its last ended turn unless told otherwise.
+
+        The frozen prompt and every message are copied byte for byte, so the provider's cache and its bound thinking
+        blocks hold. Undone turns, waiting messages, approvals and grants are not copied.
+
+        Raises:
+            SessionError: the turn is not in its history, or still runs.
+        """
+        if before_turn is not None and through_turn is not None:
+            raise ValueError("a fork is cut before a turn or after one, not both")
+        source = await self._sessions.get(session_id)
+
+        def cut(turns: list[HistoryTurn]) -> list[HistoryTurn]:
+            return _cut(turns, before_turn, through_turn, session_id)
+
+        title = _fork_title(source.title)
+        made, profile_id = await self._store.fork(session_id, title, cut)
+        self._publish(SessionCreated(session_id=made, profile_id=profile_id, title=title))
+        return made
+
+    async def turn_numbered(self, session_id: UUID, number: int) -> UUID:
+        """The turn with this number in the session's history.
+
+        Raises:
+            SessionError: there is none, or it was undone.
+        """
+        turn_id = await self._store.turn_numbered(session_id, number)
+        if turn_id is None:
+            raise SessionError(f"session {session_id} has no turn {number}, or it was undone")
+        return turn_id
+
+    async def undo(self, session_id: UUID, turns: int = 1) -> Undone:
+        """Rewind to before the last turns; all of them when it has fewer.
+
+        They are kept, and their tokens count, but neither a reader nor a model sees them again.
+
+        Raises:
+            SessionError: a turn runs, there is nothing to undo, or `turns` is below 1.
+        """
+        if turns < 1:
+            raise SessionError(f"cannot undo {turns} turns; give a number from 1")
+        count, said, profile_id = await self._store.undo(session_id, turns)
+        self._publish(SessionTouched(session_id=session_id, profile_id=profile_id))
+        return Undone(turns=count, prompts=tuple(message.text for message in said if message.origin not in _NOT_TYPED))
+
+    async def what_goes(self, session_ids: Sequence[UUID]) -> Doomed:
+        """What `delete` would take away now."""
+        members = await self._store.family(session_ids)
+        for session_id in session_ids:
+            if all(member.id != session_id for member in members):
+                raise SessionError(f"there is no session {session_id}")
+        ids = [member.id for member in members]
+        contents = await self._store.contents(ids)
+        doomed = {member.id: _doomed(member, contents.get(member.id, (0, 0))) for member in members}
+        named = tuple(doomed.pop(session_id) for session_id in dict.fromkeys(session_ids))
+        return Doomed(named=named, children=tuple(doomed.values()), forks_kept=await self._store.forks(ids))
+
+    async def delete(self, session_ids: Sequence[UUID]) -> None:
+        """Delete the sessions, their child sessions and all that belongs to them: all or nothing.
+
+        Turns of this process are cancelled first, and awaited.
+
+        Raises:
+            SessionError: another process runs a turn in one, or a turn does not end in time. Nothing was deleted.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + STOP_SECONDS
+        while True:
+            members = await self._store.family(session_ids)
+            self._refuse_foreign(members)
+            running = [member for member in members if self._turns.cancel(member.id, "its session is being deleted")]
+            gone = await self._store.delete(session_ids) if not running else None
+            if gone is not None:
+                break
+            if loop.time() > deadline:
+                raise SessionError(
+                    f"a turn in {_names(running or members)} did not end within {STOP_SECONDS:g} s, so nothing was "
+                    "deleted; try again in a moment"
+                )
+            await asyncio.sleep(_LOOK_SECONDS)
+        for member in gone:
+            self._publish(SessionDeleted(session_id=member.id, profile_id=member.profile_id))
+
+    def _refuse_foreign(self, members: Sequence[FamilyMember]) -> None:
+        foreign = [member for member in members if member.owner_boot_id not in {None, self._store.boot_id}]
+        if foreign:
+            raise SessionError(
+                f"another running cos has a turn in {_names(foreign)}, so nothing was deleted; stop the turn there, "
+                "or wait for its end"
+            )
+
+    async def _change_tags(
+        self, session_id: UUID, change: Callable[[tuple[str, ...]], tuple[str, ...]]
+    ) -> tuple[str, ...]:
+        tags, profile_id = await self._store.change_tags(session_id, change)
+        self._updated(session_id, profile_id)
+        return tags
+
+    def _updated(self, session_id: UUID, profile_id: str) -> None:
+        self._publish(SessionUpdated(session_id=session_id, profile_id=profile_id))
+
+
+def _cut(turns: list[HistoryTurn], before: UUID | None, through: UUID | None, session_id: UUID) -> list[HistoryTurn]:
+    wanted = before or through
+    if wanted is None:
+        return [turn for turn in turns if turn.has_ended]
+    position = next((place for place, turn in enumerate(turns) if turn.id == wanted), None)
+    if position is None:
+        raise SessionError(f"turn {wanted} is not in the history of session {session_id}; it may have been undone")
+    if through is not None and not turns[position].has_ended:
+        raise SessionError(f"turn {wanted} still runs; fork before it, or when it has ended")
+    return turns[: position + (through is not None)]
+
+
+def _fork_title(title: str | None) -> str:
+    if title and title.endswith(_FORK):
+        return title
+    kept = clusters(title or "Session")[: TITLE_CHARACTERS - len(_FORK)]
+    return "".join(kept).rstrip() + _FORK
+
+
+def _doomed(member: FamilyMember, content: tuple[int, int]) -> DoomedSession:
+    turns, messages = content
+    return DoomedSession(
+        id=member.id, profile_id=member.profile_id, title=member.title, parent_session_id=member.parent_session_id,
+        turns=turns, messages=messages, is_running=member.owner_boot_id is not None,
+    )  # fmt: skip
+
+
+def _names(members: Sequence[FamilyMember]) -> str:
+    return ", ".join(f"{visible(member.title or 'session')} ({member.id})" for member in members)

@@ -1,0 +1,28 @@
+"""All tools there are: the core's own, and beside them those of the enabled plugins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cos.core.errors import PluginError
+from cos.core.tools.clarify import clarify_tool
+
+if TYPE_CHECKING:
+    from cos.agent.tools import Tool
+    from cos.core.plugins import LoadedPlugins
+
+
+def installed_tools(plugins: LoadedPlugins) -> dict[str, Tool]:
+    """Every tool by name, the core's and the plugins'.
+
+    Raises:
+        PluginError: a plugin offers a tool under a name of the core's.
+    """
+    core = {tool.name: tool for tool in (clarify_tool(),)}
+    for plugin, registered in plugins.registrations.items():
+        for tool in registered.tools:
+            if tool.name in core:
+                raise PluginError(
+                    f"plugin {plugin} offers the tool {tool.name}, which is cos' own; it needs another name"
+                )
+    return core | plugins.tools
