@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from decimal import Decimal
 from typing import Any
 
@@ -92,6 +93,30 @@ async def test_retries_steps_and_failures_are_rows_of_their_own(core_home: CoreH
     recorded = [event for event in seen if event.type == "bill.call_recorded"]
     assert len(recorded) == 4
     assert not [event for event in seen if isinstance(event, Notice) and "stored" in event.text]
+
+
+async def test_the_call_that_writes_a_summary_is_a_row_with_its_cause(core_home: CoreHome) -> None:
+    (core_home.folder / "commonos.toml").write_text(TOML.replace("limit_usd = 2", "limit_usd = 7"))
+    core_home.script(cost(1), cost(2, "more"), cost(4, "the summary"), profile="work")
+    core = await core_home.open()
+    session = (await ask(core, "one")).turn.session_id
+    await ask(core, "two", session)
+    assert (await compacted(core, session)).status is TurnStatus.COMPLETED
+    found = await rows(core, "SELECT cause, cost_usd, tags FROM model_calls ORDER BY started_at")
+    assert [(row["cause"], row["cost_usd"]) for row in found] == [("turn", 1), ("turn", 2), ("compaction", 4)]
+    assert all(row["tags"] == ["client:acme"] for row in found)
+    assert (await ask(core, "three", session)).stop_reason == "budget", "it was paid from the budget"
+
+
+async def compacted(core: Any, session: Any) -> TurnCompleted:
+    while core.dispatcher.running(session) is not None:
+        await asyncio.sleep(0.002)
+    with core.feed.subscribe() as events:
+        turn_id = await core.dispatcher.compact(session)
+        async for live in events:
+            if isinstance(live.event, TurnCompleted) and live.event.turn.turn_id == turn_id:
+                return live.event
+    raise AssertionError("no end")
 
 
 async def test_without_the_plugin_nothing_is_offered_and_turns_run(core_home: CoreHome) -> None:
