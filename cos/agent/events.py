@@ -230,6 +230,8 @@ class TurnCompleted(TurnEvent):
     had_output: bool
     denied_calls: int = 0
     """How many of the turn's calls were denied or expired."""
+    waited_seconds: float = 0.0
+    """How much of its time the turn waited for the user."""
 
 
 AgentEvent = (

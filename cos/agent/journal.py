@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cos.agent.events import Usage
     from cos.agent.identity import NewSession, TurnInfo
     from cos.agent.messages import AssistantMessage, Message, UserMessage
-    from cos.agent.records import ContextMeter, ToolCallRecord, TurnStatus
+    from cos.agent.records import ContextMeter, ToolCallRecord, TurnEnd, TurnStatus
 
 
 class Journal(Protocol):
@@ -102,9 +102,9 @@ class Journal(Protocol):
         error: str | None = None,
         usage: Usage | None = None,
         meter: ContextMeter | None = None,
-    ) -> datetime:
-        """Close the turn if it is open. The first to close it decides; a second call changes nothing. Answers the
-        moment that is stored as its end.
+    ) -> TurnEnd:
+        """Close the turn if it is open. The first to close it decides; a second call changes nothing. Answers what is
+        stored of its end.
 
         In the same transaction every tool call of the turn that has no result receives one. `meter`: as in
         `append_message`.

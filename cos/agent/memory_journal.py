@@ -10,7 +10,7 @@ from uuid import UUID
 from cos.agent.errors import AlreadyAcceptedError, IdentityError, NotWaitingError, TurnBusyError
 from cos.agent.ids import new_id
 from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, stored_form
-from cos.agent.records import ContextMeter, ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.agent.records import ContextMeter, ToolCallRecord, ToolCallStatus, TurnEnd, TurnStatus
 from cos.agent.results import unanswered_status, unanswered_text
 from cos.agent.steering import DeliveryMode, Steered, SteerSource
 
@@ -170,10 +170,10 @@ class MemoryJournal:
         error: str | None = None,
         usage: Usage | None = None,
         meter: ContextMeter | None = None,
-    ) -> datetime:
+    ) -> TurnEnd:
         session = self._session(turn.session_id)
         if session.turns.get(turn.turn_id) is not TurnStatus.RUNNING:
-            return session.ended[turn.turn_id]
+            return TurnEnd(session.ended[turn.turn_id])
         message_id, reply = session.open_replies.pop(turn.turn_id, (None, None))
         if reply is not None and all(row.message_id != message_id for row in session.messages):
             await self.append_message(turn, reply, message_id=message_id, active=reply.text is not None)
@@ -184,7 +184,7 @@ class MemoryJournal:
         session.meter = meter or session.meter
         session.turns[turn.turn_id] = status
         session.ended[turn.turn_id] = datetime.now(UTC)
-        return session.ended[turn.turn_id]
+        return TurnEnd(session.ended[turn.turn_id])
 
     async def _settle(self, turn: TurnInfo, session: StoredSession, call_id: str, status: TurnStatus) -> None:
         if _is_answered(session, call_id):

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cos.agent.events import TurnCompleted, Usage
-from cos.agent.records import TurnStatus
+from cos.agent.records import TurnEnd, TurnStatus
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from cos.agent.turn_state import TurnState
 
 
@@ -26,7 +24,7 @@ class TurnOutcome:
     denied_calls: int = 0
 
 
-def turn_completed(state: TurnState, outcome: TurnOutcome, completed_at: datetime) -> TurnCompleted:
+def turn_completed(state: TurnState, outcome: TurnOutcome, end: TurnEnd) -> TurnCompleted:
     return TurnCompleted(
         turn=state.turn,
         status=outcome.status,
@@ -35,7 +33,8 @@ def turn_completed(state: TurnState, outcome: TurnOutcome, completed_at: datetim
         text=outcome.text,
         usage=outcome.usage,
         started_at=state.started_at,
-        completed_at=completed_at,
+        completed_at=end.at,
+        waited_seconds=end.waited_seconds,
         had_output=state.had_output,
         denied_calls=outcome.denied_calls,
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Risk = Literal["read", "write", "execute", "network"]
 
@@ -18,6 +19,14 @@ class TurnStatus(StrEnum):
     FAILED = "failed"
     INTERRUPTED = "interrupted"
     """Its process died; closed by another one."""
+
+
+class TurnEnd(NamedTuple):
+    """What the journal says of a closed turn."""
+
+    at: datetime
+    waited_seconds: float = 0.0
+    """How long it waited for the user; 0 in a journal that keeps no requests."""
 
 
 class ToolCallStatus(StrEnum):

@@ -310,7 +310,7 @@ class Agent:
             # The journal answers what is left when it closes the turn.
             log.exception("turn %s could not be settled", state.turn.turn_id)
             status, error = TurnStatus.FAILED, error or f"the end of this turn could not be stored ({failure})"
-        completed_at = await self._journal.finish_turn(
+        end = await self._journal.finish_turn(
             state.turn, status, stop_reason=state.stop_reason, error=error, usage=state.usage, meter=state.meter
         )
         outcome = TurnOutcome(
@@ -318,5 +318,5 @@ class Agent:
             denied_calls=state.denied_calls,
         )  # fmt: skip
         await fire_endings(self._hooks, state, status)
-        self._publish(turn_completed(state, outcome, completed_at))
+        self._publish(turn_completed(state, outcome, end))
         return outcome

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cos.core.paths import Paths
+from cos.core.switch import switched
 from cos.tui.app import CosApp, Opening
 from cos.tui.preferences import Preferences
 
@@ -34,6 +35,7 @@ def run(options: argparse.Namespace) -> int:
             profile=options.profile,
             command=_command(),
             preferences=Preferences.load(Paths.from_environment(os.environ).data_dir / "tui.json"),
+            reduced_motion=bool(switched(os.environ.get("COS_REDUCED_MOTION", ""))),
         )
     )
     app.run()

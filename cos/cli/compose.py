@@ -33,6 +33,7 @@ from cos.core.effective import (
     effective_compact_at,
     effective_database_url,
     effective_profile,
+    effective_reduced_motion,
 )
 from cos.core.embedded.folders import default_state_dir
 from cos.core.embedded.server import EmbeddedPostgres
@@ -57,6 +58,7 @@ from cos.core.postgres.plugin_loans import plugin_host
 from cos.core.postgres.prompts import Prompts
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
 from cos.core.postgres.session_options import SessionOptions
+from cos.core.postgres.session_text import SessionText
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
 from cos.core.postgres.sweep import sweep_orphans
@@ -109,12 +111,14 @@ class Core:
     options: SessionOptions
     drafts: Drafts
     prompts: Prompts
+    session_text: SessionText
     desk: ApprovalDesk
     feed: LiveFeed
     dispatcher: Dispatcher
     queue: QueueEditor
     plugins: LoadedPlugins
     background: Background
+    reduced_motion: bool
 
     async def close(self) -> None:
         """End turns, plugins and connections in this order; the last process of the user stops the embedded server."""
@@ -199,12 +203,14 @@ async def _compose(
         options=SessionOptions(database, feed.publish),
         drafts=Drafts(database),
         prompts=Prompts(database),
+        session_text=SessionText(database),
         desk=desk,
         feed=feed,
         dispatcher=dispatcher,
         queue=QueueEditor(WaitingMessages(database), dispatcher),
         plugins=plugins,
         background=background,
+        reduced_motion=effective_reduced_motion(config, request.env).value,
     )
 
 

@@ -19,6 +19,7 @@ from cos.core.config_errors import ConfigError
 from cos.core.masking import HIDDEN, masked_url, shown
 from cos.core.profiles import Profile
 from cos.core.settings import database_url, http_url
+from cos.core.switch import switched
 
 T = TypeVar("T")
 _UNSET = {"tools": "all", "database.url": "embedded"}
@@ -114,6 +115,21 @@ def effective_compact_at(config: Config, profile: Profile) -> Sourced[float]:
     return _common(config, config.settings.agent, "compact_at")
 
 
+def effective_reduced_motion(config: Config, env: Mapping[str, str]) -> Sourced[bool]:
+    """Whether as little as possible shall move on screen.
+
+    Raises:
+        ConfigError: `COS_REDUCED_MOTION` is neither on nor off.
+    """
+    variable = "COS_REDUCED_MOTION"
+    if not (text := env.get(variable, "").strip()):
+        return _common(config, config.settings.tui, "reduced_motion")
+    is_on = switched(text)
+    if is_on is None:
+        raise ConfigError("this environment variable must be 1 or 0", key=variable, value=text)
+    return Sourced(is_on, f"environment {variable}")
+
+
 def effective_tags(profile: Profile, flags: Flags) -> Sourced[tuple[Tag, ...]]:
     own: Sourced[tuple[Tag, ...]] = _of_profile(profile, profile.settings, "tags")
     if not flags.tags:
@@ -149,6 +165,7 @@ def _common_values(config: Config, env: Mapping[str, str], flags: Flags) -> dict
         **{f"database.{name}": _common(config, settings.database, name) for name in ("data_dir", "bin_dir", "run_as")},
         "approvals.timeout_seconds": effective_approval_timeout(config, flags),
         "agent.max_steps": _common(config, settings.agent, "max_steps"),
+        "tui.reduced_motion": effective_reduced_motion(config, env),
     }
 
 

@@ -78,6 +78,11 @@ class TurnRow:
     stop_reason: str | None
     error: str | None
     usage: Usage | None
+    waited_seconds: float = 0.0
+    """How long it waited for the user, a wait that is not over left out."""
+    waits_since: datetime | None = None
+    """It waits now, for the answers to `open_requests`."""
+    open_requests: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -145,6 +145,10 @@ class ProfileAgentSettings(_Table):
     """None = as in commonos.toml."""
 
 
+class TuiSettings(_Table):
+    reduced_motion: bool = False
+
+
 class Settings(_Table):
     """commonos.toml without the tables of plugins."""
 
@@ -156,6 +160,7 @@ class Settings(_Table):
     database: DatabaseSettings = DatabaseSettings()
     approvals: ApprovalTimeout = ApprovalTimeout()
     agent: AgentSettings = AgentSettings()
+    tui: TuiSettings = TuiSettings()
 
 
 RESERVED_TABLES = frozenset(Settings.model_fields)

@@ -16,6 +16,7 @@ from textual.worker import Worker, WorkerState
 
 from cos.agent.errors import CosError
 from cos.tui.leaving import LeavingApp
+from cos.tui.motion import calm
 from cos.tui.palette import SlashCommands
 from cos.tui.preferences import Preferences
 from cos.tui.screens.chat import ChatScreen
@@ -53,6 +54,8 @@ class Opening:
     """What starts the app again, as it may be pasted into a shell."""
     timing: Timing = field(default_factory=Timing)
     preferences: Preferences = field(default_factory=Preferences)
+    reduced_motion: bool = False
+    """Known before the core is there to tell."""
 
 
 class CosApp(LeavingApp):
@@ -87,6 +90,8 @@ class CosApp(LeavingApp):
 
     def on_mount(self) -> None:
         self.leave_on_signals()
+        if self._opening.reduced_motion:
+            self.call_after_refresh(calm, self.main)
         preferences = self._opening.preferences
         if preferences.theme in self.available_themes:
             self.theme = preferences.theme
@@ -114,6 +119,8 @@ class CosApp(LeavingApp):
             await core.close()
             return
         self.core = core
+        if core.reduced_motion:
+            calm(self.main)
         module: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.session_control")
         control: SessionControl = module.SessionControl(core, self.main)
         surface: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.surface")

@@ -60,7 +60,9 @@ class Conversation:
     def load_older(self, entries: Iterable[Entry], oldest_ordinal: int | None) -> None:
         older = [entry for entry in entries if entry.key not in self._entries]
         self._entries = {entry.key: entry for entry in older} | self._entries
-        self.oldest_ordinal = oldest_ordinal
+        if self.oldest_ordinal is not None:
+            # Two readers may have asked at once, and the one with less to tell may come last.
+            self.oldest_ordinal = None if oldest_ordinal is None else min(oldest_ordinal, self.oldest_ordinal)
         if self._view is not None:
             self._view.prepend(older)
 

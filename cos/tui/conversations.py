@@ -12,9 +12,13 @@ from cos.agent import events
 from cos.tui import wording
 from cos.tui.conversation import Conversation
 from cos.tui.live_events import apply_event, retry_text
+from cos.tui.turn_time import TurnClock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cos.agent.events import AgentEvent
+    from cos.core.sessions import TurnRow
 
 
 @dataclass(slots=True)
@@ -35,7 +39,10 @@ class Conversations:
 
     def __init__(self) -> None:
         self._known: dict[UUID, Conversation] = {}
-        self._started: dict[UUID, events.TurnStarted] = {}
+        self._started: set[UUID] = set()
+        """Sessions whose turn runs here."""
+        self._clocks: dict[UUID, TurnClock] = {}
+        """Of running turns, here and elsewhere."""
         self._retries: dict[UUID, _Retry] = {}
 
     def of(self, session_id: UUID) -> Conversation:
@@ -51,6 +58,13 @@ class Conversations:
             if conversation is not None:
                 conversation.hide()
             self._retries.pop(session_id, None)
+            self._clocks.pop(session_id, None)
+
+    def begin(self, session_id: UUID, turns: Iterable[TurnRow]) -> None:
+        """Count the time of what runs among stored turns, unless it is counted already."""
+        for turn in turns:
+            if turn.completed_at is None:
+                self._clocks.setdefault(session_id, TurnClock.of(turn))
 
     def is_running(self, session_id: UUID) -> bool:
         return session_id in self._started
@@ -62,9 +76,13 @@ class Conversations:
         if session_id in self._retries:
             self._end_retry(conversation)
         if isinstance(event, events.TurnStarted):
-            self._started[session_id] = event
+            self._started.add(session_id)
+            self._clocks[session_id] = TurnClock(event.turn.turn_id, event.started_at)
         elif isinstance(event, events.TurnCompleted):
-            self._started.pop(session_id, None)
+            self._started.discard(session_id)
+            self._clocks.pop(session_id, None)
+        elif session_id in self._clocks:
+            self._count_waiting(self._clocks[session_id], event)
         if isinstance(event, events.RetryScheduled):
             self._begin_retry(conversation, event)
         else:
@@ -78,12 +96,17 @@ class Conversations:
     def tick(self, session_id: UUID) -> None:
         """Once a second, for the session on screen."""
         conversation = self.of(session_id)
-        started, retry = self._started.get(session_id), self._retries.get(session_id)
-        if started is not None:
-            running = wording.duration(wording.now() - started.started_at)
-            conversation.header(started.turn.turn_id, f"{wording.moment(started.started_at)} · running for {running}")
+        clock, retry = self._clocks.get(session_id), self._retries.get(session_id)
+        if clock is not None:
+            conversation.header(clock.turn_id, clock.header(wording.now()))
         if retry is not None:
             conversation.change(retry.key, text=retry_text(retry.event, retry.until - time.monotonic()))
+
+    def _count_waiting(self, clock: TurnClock, event: AgentEvent) -> None:
+        if isinstance(event, events.ApprovalRequested):
+            clock.asked(event.approval_id, event.requested_at)
+        elif isinstance(event, events.ApprovalResolved):
+            clock.answered(event.approval_id, event.at)
 
     def _begin_retry(self, conversation: Conversation, event: events.RetryScheduled) -> None:
         retry = _Retry(event, time.monotonic() + event.delay_seconds)

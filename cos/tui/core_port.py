@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cos.core.dispatcher import Dispatcher
     from cos.core.live import LiveFeed
     from cos.core.plugins import LoadedPlugins
+    from cos.core.postgres.session_text import SessionText
     from cos.core.postgres.sessions import Sessions
     from cos.core.profiles import Profile
     from cos.tui.drafts import DraftStore
@@ -45,6 +46,9 @@ class CorePort(Protocol):
     def prompts(self) -> PromptSource: ...
 
     @property
+    def session_text(self) -> SessionText: ...
+
+    @property
     def desk(self) -> ApprovalDesk: ...
 
     @property
@@ -55,5 +59,8 @@ class CorePort(Protocol):
 
     @property
     def plugins(self) -> LoadedPlugins: ...
+
+    @property
+    def reduced_motion(self) -> bool: ...
 
     async def close(self) -> None: ...

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from cos.agent.events import Usage
 from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
 from cos.agent.records import ToolCallStatus, TurnStatus
 from cos.tui import wording
@@ -15,6 +13,7 @@ from cos.tui.transcript.calls import CallState, ToolCall
 from cos.tui.transcript.compacted import Compacted
 from cos.tui.transcript.entries import AssistantText, Entry, Notice, Thinking, TurnHeader
 from cos.tui.transcript.entries import UserMessage as UserEntry
+from cos.tui.turn_time import header
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -56,22 +55,6 @@ def entries_of(transcript: Transcript) -> list[Entry]:
 
 def _end_of(turn: TurnRow) -> list[Entry]:
     return ending(turn.id, turn.status, turn.error)
-
-
-def header(turn: TurnRow) -> str:
-    """The line above a turn: when, how long, how it ended, what it used."""
-    if turn.completed_at is None:
-        running = wording.duration(wording.now() - turn.started_at)
-        return f"{wording.moment(turn.started_at)} · running for {running}"
-    return ended_header(turn.started_at, turn.completed_at, turn.status, turn.usage)
-
-
-def ended_header(started_at: datetime, completed_at: datetime, status: TurnStatus, used: Usage | None) -> str:
-    """As `header`, of a turn that has ended."""
-    pieces = [wording.moment(started_at), wording.duration(completed_at - started_at)]
-    if status is not TurnStatus.COMPLETED:
-        pieces.append(status.value)
-    return " · ".join([*pieces, wording.usage(used or Usage())])
 
 
 def ending(turn_id: UUID, status: TurnStatus, error: str | None) -> list[Entry]:

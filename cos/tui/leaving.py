@@ -11,6 +11,7 @@ from textual import on, work
 from textual.app import App
 from textual.binding import Binding, BindingType
 
+from cos.tui.clipboard import copy
 from cos.tui.driver import TerminalDriver
 from cos.tui.screens.chat import ChatScreen
 from cos.tui.widgets.composer import Composer
@@ -63,7 +64,7 @@ class LeavingApp(App[None]):
         composer = self.main.composer
         selected = self.screen.get_selected_text() or composer.selected_text
         if selected:
-            self.copy_to_clipboard(selected)
+            self.run_worker(copy(self, selected, "the selection"), group="copy", exit_on_error=False)
         elif composer.text:
             composer.load("")
         elif time.monotonic() - self._quit_pressed < QUIT_SECONDS:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from cos.agent import events
 from cos.agent.messages import AssistantMessage, UserMessage
-from cos.tui import wording
-from cos.tui.history import args_text, assistant_entries, call_changes, ended_header, ending, user_entries
+from cos.tui.history import args_text, assistant_entries, call_changes, ending, user_entries
 from cos.tui.transcript.calls import ToolCall
 from cos.tui.transcript.entries import AssistantText, Thinking
+from cos.tui.turn_time import TurnClock, ended_header
 
 if TYPE_CHECKING:
     from cos.agent.events import AgentEvent
@@ -89,8 +89,9 @@ def _frame(conversation: Conversation, event: events.TurnStarted | events.TurnCo
     """The line above a turn, and after a turn that did not simply end, why."""
     turn_id = event.turn.turn_id
     if isinstance(event, events.TurnStarted):
-        conversation.header(turn_id, f"{wording.moment(event.started_at)} · running for 0s")
+        conversation.header(turn_id, TurnClock(turn_id, event.started_at).header(event.started_at))
         return
-    conversation.header(turn_id, ended_header(event.started_at, event.completed_at, event.status, event.usage))
+    took = event.completed_at - event.started_at
+    conversation.header(turn_id, ended_header(event.started_at, took, event.waited_seconds, event.status, event.usage))
     for entry in ending(turn_id, event.status, event.error):
         conversation.add(entry)

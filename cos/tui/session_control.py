@@ -17,6 +17,7 @@ from cos.tui.panels import Panels
 from cos.tui.places import Place, Places
 from cos.tui.queue_control import QueueControl
 from cos.tui.sending import Sending
+from cos.tui.stored_matches import StoredMatches
 from cos.tui.tally import Tally
 from cos.tui.welcome import welcome
 from cos.tui.widgets.queue_strip import Waiting
@@ -47,6 +48,9 @@ class SessionControl:
         self._has_arrived = False
         self.drafts = DraftKeeper(core.drafts, lambda: (self.place, screen.composer.draft), self._draw)
         self.answering = Answering(core.desk, screen)
+        self.stored_matches = StoredMatches(
+            core.session_text, core.sessions, lambda: self._conversations.of(self.current) if self.current else None
+        )
         self.panels = Panels(screen, self.answering, core.profiles)
         self.sending = Sending(core.dispatcher, screen, self._conversations, self._places, self.drafts, self)
         self.queue = QueueControl(core.queue, screen, self.sending)
@@ -181,6 +185,7 @@ class SessionControl:
         if not conversation.is_loaded:
             page = await self._core.sessions.transcript(session_id)
             conversation.load(entries_of(page), page.messages[0].ordinal if page.has_older else None)
+            self._conversations.begin(session_id, page.turns.values())
             await self._tally.read(session_id)
 
     def _leave(self) -> Place:

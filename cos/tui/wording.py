@@ -28,8 +28,9 @@ def now() -> datetime:
 
 
 def moment(at: datetime) -> str:
-    """Date and minute in the user's time zone."""
-    return at.astimezone().strftime("%Y-%m-%d %H:%M")
+    """The minute in the user's time zone, with the date unless it is today."""
+    local = at.astimezone()
+    return local.strftime("%H:%M" if local.date() == now().astimezone().date() else "%Y-%m-%d %H:%M")
 
 
 def duration(span: timedelta) -> str:

@@ -77,9 +77,8 @@ async def test_a_history_pages_backwards_with_its_turns_and_inactive_messages(da
         await journal.append_message(each, AssistantMessage(text=f"cut{number}", partial=True), active=False)
         await journal.append_message(each, AssistantMessage(text=f"a{number}"))
         used = Usage(input_tokens=number + 1)
-        spans[each.turn_id].append(
-            await journal.finish_turn(each, TurnStatus.COMPLETED, stop_reason="end_turn", usage=used)
-        )
+        end = await journal.finish_turn(each, TurnStatus.COMPLETED, stop_reason="end_turn", usage=used)
+        spans[each.turn_id].append(end.at)
     newest = await sessions.transcript(turn.session_id, limit=4)
     assert [row.message.model_dump()["text"] for row in newest.messages] == ["a0", "q1", "cut1", "a1"]
     assert [row.active for row in newest.messages] == [True, True, False, True]

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from rich.cells import cell_len
+from textual.events import MouseScrollDown
 
 from cos.tui.transcript import AssistantText, Entry, Notice, Thinking, ToolCall, Transcript, UserMessage
-from cos.tui.transcript.page import KEPT_DRAWN
+from cos.tui.transcript.look import Look
+from cos.tui.transcript.page import KEPT_DRAWN, KEPT_LINES
 from tests.tui.transcript_demo import ANSWER, TranscriptDemo, conversation
 
 if TYPE_CHECKING:
@@ -304,6 +306,51 @@ async def test_drawn_lines_of_entries_left_behind_are_forgotten() -> None:
         page = it.view._page
         assert sum(row.drawn is not None for row in page.rows) <= KEPT_DRAWN
         assert page.total == 3_999
+
+
+async def test_few_long_entries_are_forgotten_as_well_as_many_short_ones() -> None:
+    long = "\n\n".join(f"line {number}" for number in range(1_000))
+    async with opened([AssistantText(key=f"a{number}", text=long) for number in range(20)]) as it:
+        for y in range(0, it.view._page.total, 500):
+            it.view.scroll_to(y=y)
+        assert sum(len(row.drawn or ()) for row in it.view._page.rows) <= KEPT_LINES + 2_000
+
+
+def test_of_a_huge_streamed_answer_only_the_ends_stay_drawn() -> None:
+    entry = AssistantText(key="a")
+    for number in range(8_000):
+        entry.append(f"paragraph {number} " + "word " * 40 + "\n\n")
+        if number % 100 == 0:
+            shown = len(entry.lines(80, Look()))
+    assert len(entry._drawn) < 2_000
+    assert len(entry.lines(80, Look())) <= shown + 50
+    assert entry.estimate(80) > 15_000
+
+
+@pytest.mark.parametrize("keys", [["pageup"], ["home"], ["pageup", "pagedown", "pageup"]])
+async def test_in_a_long_session_a_stream_moves_nothing_that_is_read_and_the_end_is_followed_again(
+    keys: list[str],
+) -> None:
+    async with opened([*numbered(10_000), AssistantText(key="a")]) as it:
+        await it.pilot.press(*keys)
+        before = texts(it.view)[:-1]
+        for _ in range(50):
+            it.view.append_text("a", "more text\n\n")
+            it.view.flush()
+        await it.pilot.pause()
+        assert texts(it.view)[:-1] == before and it.view.new_lines >= 98
+        it.view._on_mouse_scroll_down(_wheel(it.view))
+        assert not it.view.auto_follow
+        await it.pilot.press("end")
+        it.view.append_text("a", "the last")
+        it.view.flush()
+        assert texts(it.view)[-1].endswith("the last")
+
+
+def _wheel(view: Transcript) -> MouseScrollDown:
+    return MouseScrollDown(
+        view, x=1, y=1, delta_x=0, delta_y=1, button=0, shift=False, meta=False, ctrl=False, screen_x=1, screen_y=1
+    )
 
 
 async def test_a_changed_theme_recolours_what_was_drawn() -> None:

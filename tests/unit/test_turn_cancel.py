@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, cast
 
 import pytest
@@ -19,7 +18,7 @@ from cos.agent.memory_journal import MemoryJournal
 from cos.agent.messages import UserMessage
 from cos.agent.provider import ModelChunk, ModelReply, ModelRequest, ProviderUnavailable, StreamStarted, TextChunk
 from cos.agent.providers.scripted import Script, ScriptedProvider, ScriptedStream, called, said
-from cos.agent.records import ToolCallStatus, TurnStatus
+from cos.agent.records import ToolCallStatus, TurnEnd, TurnStatus
 from cos.agent.tools import ToolContext, ToolError, ToolOk, ToolOutcome
 from tests.agent_bench import ALLOWED, Bench, bench, tool, until
 
@@ -58,8 +57,8 @@ class SteppedJournal(MemoryJournal):
     async def compact(self, *args: Any, **more: Any) -> None:
         await uninterrupted(self._stepped(super().compact(*args, **more)))
 
-    async def finish_turn(self, *args: Any, **more: Any) -> datetime:
-        return cast(datetime, await uninterrupted(self._stepped(super().finish_turn(*args, **more))))
+    async def finish_turn(self, *args: Any, **more: Any) -> TurnEnd:
+        return cast(TurnEnd, await uninterrupted(self._stepped(super().finish_turn(*args, **more))))
 
     async def _stepped(self, write: Any) -> Any:
         await self.clock.tick()

@@ -23,13 +23,14 @@ from cos.agent.messages import (
     message_json,
     reply_text,
 )
-from cos.agent.records import ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.agent.records import ToolCallRecord, ToolCallStatus, TurnEnd, TurnStatus
 from cos.agent.results import unanswered_status, unanswered_text
 from cos.agent.steering import Steered, SteerSource
 from cos.agent.text import storable
 from cos.core.errors import LostTurnError
 from cos.core.postgres.database import Connection, Database
 from cos.core.postgres.statements import core_statements
+from cos.core.postgres.turn_waiting import Waiting, waiting_of
 
 if TYPE_CHECKING:
     from cos.agent.events import Usage
@@ -193,7 +194,7 @@ class PostgresJournal:
         error: str | None = None,
         usage: Usage | None = None,
         meter: ContextMeter | None = None,
-    ) -> datetime:
+    ) -> TurnEnd:
         ending = {
             "turn_id": turn.turn_id, "status": status.value,
             "stop_reason": None if stop_reason is None else storable(stop_reason),
@@ -201,11 +202,12 @@ class PostgresJournal:
             "usage": json.dumps(asdict(usage)) if usage else None, "context": _context(meter),
         }  # fmt: skip
 
-        async def work(connection: Connection) -> datetime:
+        async def work(connection: Connection) -> TurnEnd:
             await self._lock(connection, turn)
             await self.close_in(connection, turn, ending)
             ended = await (await connection.execute(self._sql["turn_end"], ending)).fetchall()
-            return cast(datetime, ended[0]["completed_at"])
+            waiting = (await waiting_of(connection, [turn.turn_id])).get(turn.turn_id, Waiting())
+            return TurnEnd(ended[0]["completed_at"], waiting.seconds)
 
         return await self._database.transaction(work)
 

@@ -16,6 +16,7 @@ from cos.core.errors import SessionError
 from cos.core.postgres.database import Connection, Database, Row
 from cos.core.postgres.journal import tell_session
 from cos.core.postgres.statements import core_statements
+from cos.core.postgres.turn_waiting import Waiting, waiting_of
 from cos.core.sessions import MessageRow, QueuedMessage, Session, SessionRow, Transcript, TurnRow, meter_of, usage_of
 
 if TYPE_CHECKING:
@@ -82,15 +83,23 @@ class Sessions:
         parameters = {"session_id": session_id, "before": before, "limit": limit + 1}
         rows = await self._database.fetch(self._sql["transcript"], parameters)
         page = [_message_row(row) for row in reversed(rows[:limit])]
-        key = {"session_id": session_id, "ids": list({row.turn_id for row in page})}
+        turn_ids = list({row.turn_id for row in page})
+        key = {"session_id": session_id, "ids": turn_ids}
         turns = await self._database.fetch(self._sql["session_turns"], key)
         calls = await self._database.fetch(self._sql["session_calls"], key)
+        waited = await self._waiting(turn_ids)
         return Transcript(
             messages=page,
-            turns={row["id"]: _turn_row(row) for row in turns},
+            turns={row["id"]: _turn_row(row, waited.get(row["id"], Waiting())) for row in turns},
             calls={row["call_id"]: call_record(row) for row in calls},
             has_older=len(rows) > limit,
         )
+
+    async def _waiting(self, turn_ids: list[UUID]) -> dict[UUID, Waiting]:
+        async def work(connection: Connection) -> dict[UUID, Waiting]:
+            return await waiting_of(connection, turn_ids)
+
+        return await self._database.transaction(work)
 
     async def usage(self, session_id: UUID) -> Usage:
         """Tokens of all ended turns of the session."""
@@ -137,6 +146,7 @@ class Sessions:
         if not rows or rows[0]["completed_at"] is None:
             return None
         row = rows[0]
+        waited = (await self._waiting([row["id"]])).get(row["id"], Waiting())
         turn = TurnInfo(
             profile_id=row["profile_id"], session_id=row["session_id"], turn_id=row["id"],
             parent_turn_id=row["parent_turn_id"], tags=tuple(Tag(tag) for tag in row["tags"]), depth=row["depth"],
@@ -144,7 +154,7 @@ class Sessions:
         return TurnCompleted(
             turn=turn, status=TurnStatus(row["status"]), stop_reason=row["stop_reason"], error=row["error"], text="",
             usage=usage_of(row["usage"]) or Usage(), started_at=row["started_at"], completed_at=row["completed_at"],
-            had_output=False,
+            had_output=False, waited_seconds=waited.seconds,
         )  # fmt: skip
 
     async def last_reply(self, turn_id: UUID) -> tuple[UUID, AssistantMessage] | None:
@@ -184,11 +194,14 @@ def _session_row(row: Row) -> SessionRow:
     return SessionRow(**row | changed)
 
 
-def _turn_row(row: Row) -> TurnRow:
+def _turn_row(row: Row, waiting: Waiting) -> TurnRow:
     changed: dict[str, Any] = {
         "tags": tuple(row["tags"]),
         "status": TurnStatus(row["status"]),
         "usage": usage_of(row["usage"]),
+        "waited_seconds": waiting.seconds,
+        "waits_since": waiting.open_since,
+        "open_requests": waiting.open_requests,
     }
     return TurnRow(**row | changed)
 

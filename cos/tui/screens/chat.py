@@ -12,6 +12,7 @@ from cos.tui.screens.request_panel import RequestPanel
 from cos.tui.transcript.paged import PagedView
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.composer import Composer
+from cos.tui.widgets.conversation_pane import ConversationPane
 from cos.tui.widgets.queue_strip import QueueStrip, Waiting
 from cos.tui.widgets.sessions_pane import SessionsPane
 from cos.tui.widgets.writing import Writing
@@ -31,11 +32,16 @@ if TYPE_CHECKING:
 class ChatScreen(MainScreen):
     """Takes typing before the core is there and sends it once it is."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("f5", "focus_queue", "Queue", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f5", "focus_queue", "Queue", show=False),
+        # Text boxes take it for themselves.
+        Binding("ctrl+f", "search", "Search", priority=True, show=False),
+    ]
     """
     | Key | |
     | :- | :- |
     | f5 | The messages that wait for their turn. |
+    | ctrl+f | Search in the conversation. |
     """
 
     def __init__(self, timing: Timing, preferences: Preferences) -> None:
@@ -59,6 +65,7 @@ class ChatScreen(MainScreen):
         self.writing.connect(control.prompts, completions)
         self._keep_drafts(control)
         control.drafts.touch()
+        self.query_one(ConversationPane).search.stored = control.stored_matches
         unsent, self._unsent = self._unsent, []
         for outgoing in unsent:
             self._send(control, outgoing, control.place)
@@ -146,6 +153,10 @@ class ChatScreen(MainScreen):
     def _stop_wanted(self) -> None:
         if self.control is not None:
             self.control.interrupt()
+
+    def action_search(self) -> None:
+        self.close_panes()
+        self.query_one(ConversationPane).action_search()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "stop" and (self.control is None or not self.control.is_running):

@@ -14,9 +14,9 @@ from textual.widgets import Footer, Static
 from cos.tui.burst import BURST_SECONDS
 from cos.tui.screens.panes import PanesScreen
 from cos.tui.screens.sizing import SMALLEST, is_too_small
-from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.arming import ARM_SECONDS
+from cos.tui.widgets.conversation_pane import ConversationPane
 from cos.tui.widgets.sessions_pane import SessionsPane
 from cos.tui.widgets.status_line import StatusLine
 from cos.tui.widgets.usage_pane import UsagePane
@@ -74,7 +74,7 @@ class MainScreen(PanesScreen):
             with Vertical(id="left"):
                 yield SessionsPane(id="sessions")
             with Vertical(id="middle"):
-                yield Transcript(id="conversation")
+                yield ConversationPane(id="conversation-pane")
                 yield Writing(id="writing", burst_seconds=self._timing.burst_seconds)
             with Vertical(id="right"):
                 yield ApprovalsPane(id="approvals", arm_seconds=self._timing.arm_seconds)

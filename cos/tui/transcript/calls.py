@@ -10,7 +10,7 @@ from rich.style import Style
 
 from cos.tui.transcript.diff import diff_lines
 from cos.tui.transcript.entries import Entry, fold_mark
-from cos.tui.transcript.lines import GUTTER, harmless, make_line, one_line, paragraph, plain_lines, shorten
+from cos.tui.transcript.lines import GUTTER, make_line, one_line, paragraph, plain_lines, shorten
 from cos.tui.transcript.output import HeadTail
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ class ToolCall(Entry):
         took = "" if self.duration_seconds is None else f"  {duration(self.duration_seconds)}"
         if width < 40:
             took = ""
-        room = width - GUTTER - len(mark) - state_cells - len(took)
+        # The scrollbar lies over the last cell.
+        room = width - 1 - GUTTER - len(mark) - state_cells - len(took)
         name = shorten(one_line(self.name), room)
         title = shorten("  " + one_line(self.title), room - cell_len(name)) if self.title else ""
         runs: list[Run] = [(state, getattr(look, role)), (name, Style(bold=True)), (title, look.base)]
@@ -126,11 +127,15 @@ class ToolCall(Entry):
             found.append(make_line([(note, look.muted + Style(italic=True))], width, look, lead=bar))
         return found + _wrapped(last, style, width, look, bar, tail)
 
-    def plain(self) -> str:
+    @property
+    def output(self) -> str:
+        """What is kept of the live output."""
         first, hidden, last = self._output.view(10**6, 10**6)
-        output = [*first, *([f"… {hidden:,} lines were not kept …"] if hidden else []), *last]
+        return "\n".join([*first, *([f"… {hidden:,} lines were not kept …"] if hidden else []), *last])
+
+    def whole(self) -> str:
         parts = [f"{self.state}  {self.name}  {self.title}".rstrip(), self.note, self.detail, self.diff]
-        return harmless("\n".join(part for part in [*parts, "\n".join(output), self.result] if part))
+        return "\n".join(part for part in [*parts, self.output, self.result] if part)
 
     def estimate(self, width: int) -> int:
         return 1 if self.compact else 14

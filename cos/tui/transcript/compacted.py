@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from cos.tui.transcript.entries import MOST_PLAIN_LINES, Entry, fold_mark
-from cos.tui.transcript.lines import GUTTER, harmless, paragraph, plain_lines
+from cos.tui.transcript.lines import GUTTER, paragraph, plain_lines
 
 if TYPE_CHECKING:
     from cos.tui.transcript.lines import Line, Run
@@ -39,8 +39,8 @@ class Compacted(Entry):
             found.extend(islice(body, MOST_PLAIN_LINES))
         return [line._replace(strip=line.strip.adjust_cell_length(width, look.base)) for line in found]
 
-    def plain(self) -> str:
-        return harmless(f"{self.title}\n\n{self.summary}")
+    def whole(self) -> str:
+        return f"{self.title}\n\n{self.summary}"
 
     def estimate(self, width: int) -> int:
         return 1 if self.is_folded else super().estimate(width)

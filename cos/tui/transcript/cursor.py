@@ -20,6 +20,8 @@ class CursorView(PagedView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,alt+up", "previous", "Previous", show=False),
         Binding("down,alt+down", "next", "Next", show=False),
+        Binding("shift+up", "extend(-1)", "Extend upwards", show=False),
+        Binding("shift+down", "extend(1)", "Extend downwards", show=False),
         Binding("space", "fold", "Fold"),
         Binding("enter", "activate", "Open", show=False),
         Binding("end", "follow", "To the end", show=False),
@@ -43,10 +45,26 @@ class CursorView(PagedView, can_focus=True):
         return self._cursor
 
     def action_previous(self) -> None:
+        self._end_selection()
         self._move(-1)
 
     def action_next(self) -> None:
+        self._end_selection()
         self._move(1)
+
+    def action_extend(self, step: int) -> None:
+        """The selection goes from the entry where this began to the one that the cursor comes to."""
+        if self._anchor is None or self._anchor not in self._page:
+            self._anchor = self._cursor
+        self._move(step)
+        self._anchor = self._anchor or self._cursor
+        if self._anchor is not None and self._cursor is not None:
+            self.select_entries(self._anchor, self._cursor)
+
+    def _end_selection(self) -> None:
+        if self._anchor is not None:
+            self._anchor = None
+            self.screen.clear_selection()
 
     def _move(self, step: int) -> None:
         """To the next entry; one that is longer than the view is scrolled through first."""
@@ -91,13 +109,17 @@ class CursorView(PagedView, can_focus=True):
             self.toggle(self._cursor)
 
     def toggle(self, key: str) -> None:
-        """Fold or unfold an entry; its first line stays on the screen, and where it is unless the end is followed."""
+        """Fold or unfold an entry that can be."""
         row = self._page.row(key)
-        if not row.entry.foldable:
-            return
+        if row.entry.foldable:
+            self.toggle_to(key, folded=not row.entry.is_folded)
+
+    def toggle_to(self, key: str, *, folded: bool) -> None:
+        """Its first line stays on the screen, and where it is unless the end is followed."""
+        row = self._page.row(key)
         followed, self.auto_follow = self.auto_follow, False
         with self.keeping_place(line=self._page.span(row)[0]):
-            row.entry.folded = not row.entry.is_folded
+            row.entry.folded = folded
             self._page.touch(row)
         if followed and self._page.total - self.size.height <= self._page.span(row)[0]:
             self.follow()
@@ -127,7 +149,7 @@ class CursorView(PagedView, can_focus=True):
             return
         row, number, _ = found
         if event.chain == 2:
-            self.select_entry(row.entry.key)
+            self.select_entries(row.entry.key, row.entry.key)
         elif event.chain == 1 and row.entry.reachable:
             self._cursor = row.entry.key
             if number == 0 and row.entry.foldable:

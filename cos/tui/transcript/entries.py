@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
-from itertools import islice
+from itertools import accumulate, islice, takewhile
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.cells import cell_len
@@ -16,11 +16,14 @@ from cos.tui.transcript.markdown import LARGEST_BLOCK, render_block
 from cos.tui.transcript.stream import Block, BlockSplitter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cos.tui.transcript.look import Look
 
 FOLD_AFTER_LINES = 30
 FOLD_AFTER_CHARACTERS = 6_000
 MOST_PLAIN_LINES = 1_000
+_PASSED_BLOCKS = 200
 MOST_MARKDOWN = 200_000
 """Characters of one answer that are drawn, half from its start and half from its end; a copy takes the whole."""
 
@@ -61,12 +64,16 @@ class Entry(ABC):
         """The whole entry at a width of at least one cell."""
 
     @abstractmethod
+    def whole(self) -> str:
+        """All of its text, folded or not, as it came: it may hold anything."""
+
     def plain(self) -> str:
-        """What a copy of the whole entry gives, folded or not."""
+        """What a copy of the whole entry gives: `whole` with control characters made visible."""
+        return harmless(self.whole())
 
     def estimate(self, width: int) -> int:
         """About how many lines it will have; cheap."""
-        return _estimate(self.plain(), width)
+        return _estimate(self.whole(), width)
 
     def change(self, **changes: object) -> None:
         """Set fields by name.
@@ -109,8 +116,8 @@ class TurnHeader(Entry):
         line = make_line([(text, look.muted), *tail], width, look, lead=lead)
         return [line._replace(text=text)]
 
-    def plain(self) -> str:
-        return harmless(self.text)
+    def whole(self) -> str:
+        return self.text
 
     def estimate(self, width: int) -> int:
         return 1
@@ -139,8 +146,8 @@ class UserMessage(Entry):
         found.extend(_bounded(self.text, look.base, width, look, bar, 10 if self.is_folded else MOST_PLAIN_LINES))
         return found
 
-    def plain(self) -> str:
-        return harmless(self.text)
+    def whole(self) -> str:
+        return self.text
 
     def estimate(self, width: int) -> int:
         return 12 if self.is_folded else _estimate(self.text, width) + 1
@@ -176,21 +183,24 @@ class AssistantText(Entry):
         self._splitter = BlockSplitter()
         self._splitter.feed(self.text)
         self._chunks = [self.text]
+        self._size, self._breaks = len(self.text), self.text.count("\n")
         self.forget()
 
     def append(self, delta: str) -> None:
         self.streaming = True
         self._chunks.append(delta)
+        self._size += len(delta)
+        self._breaks += delta.count("\n")
         self._splitter.feed(delta)
 
     def change(self, **changes: object) -> None:
         whole = changes.pop("text", None)
         super().change(**changes)
-        if isinstance(whole, str) and whole != self._whole():
+        if isinstance(whole, str) and whole != self.whole():
             self.text = whole
             self._start()
 
-    def _whole(self) -> str:
+    def whole(self) -> str:
         if len(self._chunks) > 1:
             self._chunks = ["".join(self._chunks)]
         return self._chunks[0]
@@ -200,7 +210,11 @@ class AssistantText(Entry):
             self._drawn, self._drawn_for = {}, (width, look)
         found: list[Line] = []
         last = self._splitter.open_block(streaming=self.streaming)
-        for block in _within_bounds([*self._splitter.finished, *([last] if last else [])]):
+        shown = _within_bounds([*self._splitter.finished, *([last] if last else [])], self._size)
+        if len(self._drawn) > len(shown) + _PASSED_BLOCKS:
+            # Of a huge text only the ends are shown: what the end has passed by is not drawn again.
+            self._drawn = {block: self._drawn[block] for block in shown if block in self._drawn}
+        for block in shown:
             if found and not block.joined:
                 found.append(make_line([], width, look))
             found.extend(self._block(block, width, look, keep=block is not last))
@@ -213,33 +227,30 @@ class AssistantText(Entry):
             self._drawn[block] = render_block(block, width, look)
         return self._drawn[block]
 
-    def plain(self) -> str:
-        return harmless(self._whole())
-
     def estimate(self, width: int) -> int:
-        return _estimate(self._whole(), width)
+        return self._size // max(1, width - GUTTER) + self._breaks + 1
 
     def forget(self) -> None:
         self._drawn, self._drawn_for = {}, None
 
 
-def _within_bounds(blocks: list[Block]) -> list[Block]:
-    """All blocks, or those of the start and the end of a huge text around a note on what is left out."""
-    sizes = [min(len(block.text), LARGEST_BLOCK) for block in blocks]
-    if sum(sizes) <= MOST_MARKDOWN:
+def _within_bounds(blocks: list[Block], size: int) -> list[Block]:
+    """All blocks of a text of `size`, or those of its start and its end around a note on what is left out."""
+    if size <= MOST_MARKDOWN or _fitting(blocks, MOST_MARKDOWN) == len(blocks):
         return blocks
-    first = last = used = 0
-    while first < len(blocks) and used + sizes[first] <= MOST_MARKDOWN // 2:
-        used += sizes[first]
-        first += 1
-    used = 0
-    while last < len(blocks) - first - 1 and used + sizes[-1 - last] <= MOST_MARKDOWN // 2:
-        last += 1
-        used += sizes[-last]
+    first = _fitting(blocks, MOST_MARKDOWN // 2)
+    last = min(_fitting(reversed(blocks), MOST_MARKDOWN // 2), len(blocks) - first - 1)
     end = len(blocks) - last
-    hidden = sum(len(block.text) for block in blocks[first:end])
+    shown = sum(len(block.text) for block in (*blocks[:first], *blocks[end:]))
+    hidden = max(1, size - shown)
     note = Block(kind="markdown", text=f"*… {hidden:,} more characters are not shown here; a copy has them …*")
     return [*blocks[:first], note, *blocks[end:]]
+
+
+def _fitting(blocks: Iterable[Block], room: int) -> int:
+    """How many of the first blocks are drawn with that many characters."""
+    sizes = accumulate(min(len(block.text), LARGEST_BLOCK) for block in blocks)
+    return sum(1 for _ in takewhile(lambda used: used <= room, sizes))
 
 
 @dataclass(kw_only=True, eq=False)
@@ -269,7 +280,7 @@ class Thinking(Entry):
         self._chunks.append(delta)
 
     def lines(self, width: int, look: Look) -> list[Line]:
-        words = len(self._whole().split())
+        words = len(self.whole().split())
         verb = "thinking" if self.streaming else "thought for a while"
         amount = f"({words:,} word{'' if words == 1 else 's'})"
         head = shorten(f"{fold_mark(self.is_folded)}{verb} {amount}", width - GUTTER - 1)
@@ -278,20 +289,17 @@ class Thinking(Entry):
         if not self.is_folded:
             bar = [*lead, ("▏ ", look.rule)]
             style = look.muted + Style(italic=True)
-            found.extend(_bounded(self._whole().strip("\n"), style, width, look, bar, MOST_PLAIN_LINES))
+            found.extend(_bounded(self.whole().strip("\n"), style, width, look, bar, MOST_PLAIN_LINES))
         return found
 
-    def _whole(self) -> str:
+    def whole(self) -> str:
         if self._chunks:
             self.text += "".join(self._chunks)
             self._chunks.clear()
         return self.text
 
-    def plain(self) -> str:
-        return harmless(self._whole())
-
     def estimate(self, width: int) -> int:
-        return 1 if self.is_folded else _estimate(self._whole(), width) + 1
+        return 1 if self.is_folded else _estimate(self.whole(), width) + 1
 
 
 @dataclass(kw_only=True, eq=False)
@@ -314,8 +322,8 @@ class Notice(Entry):
         first = make_line([(found[0].text, text_style)], width, look, lead=lead, joint=found[0].joint)
         return [first, *found[1:]]
 
-    def plain(self) -> str:
-        return harmless(self.text)
+    def whole(self) -> str:
+        return self.text
 
 
 @dataclass(kw_only=True, eq=False)
@@ -344,8 +352,8 @@ class Diff(Entry):
             found.extend(diff_lines(self.diff, width, look, lead=[*lead, ("  ", look.base)]))
         return found
 
-    def plain(self) -> str:
-        return harmless(self.diff)
+    def whole(self) -> str:
+        return self.diff
 
     def estimate(self, width: int) -> int:
         return 1 if self.is_folded else self.diff.count("\n") + 2

@@ -49,6 +49,10 @@ class Look:
     name: Style = _NULL
     """Functions, classes and tags in code."""
     hint: Style = _REVERSE
+    match: Style = _UNDERLINE
+    """What a search found."""
+    match_here: Style = _REVERSE
+    """The one of them that the search is at."""
 
 
 COMPONENTS = {f"{_PREFIX}{field.name.replace('_', '-')}" for field in fields(Look) if field.name != "base"}
@@ -76,6 +80,8 @@ LOOK_CSS = """
     & .transcript--number { color: $text-warning; }
     & .transcript--comment { color: $foreground 55%; text-style: italic; }
     & .transcript--name { color: $text-accent; }
+    & .transcript--match { background: $warning 30%; text-style: bold underline; }
+    & .transcript--match-here { color: $warning; text-style: bold reverse; }
     & .transcript--hint { color: $primary; text-style: bold reverse; }
 """
 

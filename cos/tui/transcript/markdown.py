@@ -57,7 +57,7 @@ def render_block(block: Block, width: int, look: Look) -> list[Line]:
     elif len(block.text) > LARGEST_BLOCK:
         painter.plain(block.text)
     else:
-        painter.paint(_parser().parse(visible(storable(block.text))))
+        painter.paint(parser().parse(visible(storable(block.text))))
     return painter.lines
 
 
@@ -67,7 +67,7 @@ def prepare() -> None:
 
 
 @lru_cache(maxsize=1)
-def _parser() -> Any:
+def parser() -> Any:
     markdown_it = importlib.import_module("markdown_it")
     return markdown_it.MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 

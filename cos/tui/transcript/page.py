@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from cos.tui.transcript.lines import Line
 
 KEPT_DRAWN = 300
-"""Entries whose lines stay in memory after they left the viewport."""
+"""Entries whose lines stay in memory after they left the viewport, as long as they are not too many lines."""
+KEPT_LINES = 10_000
+_LEAST_KEPT = 3
 
 
 @dataclass(slots=True, eq=False)
@@ -215,8 +217,10 @@ class Page:
         self._index.set(at, height + row.gap - before if height else 0)
 
     def _forget_old(self, kept: int) -> None:
-        while len(self._recent) > kept:
+        lines = sum(len(row.drawn or ()) for row in self._recent.values())
+        while len(self._recent) > kept or (lines > KEPT_LINES and len(self._recent) > _LEAST_KEPT):
             _, row = self._recent.popitem(last=False)
+            lines -= len(row.drawn or ())
             row.drawn = None
             row.entry.forget()
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from cos.tui.transcript.lines import Line
+    from cos.tui.transcript.page import Row
 
 _LINES_OF_A_ROW = 1 << 24
 """A selection offset is `order * this + line`: it names the same text however the page grows around it."""
@@ -70,6 +71,8 @@ class PagedView(ScrollView):
         self._look_is_old = True
         self._asked_older = False
         self._cursor: str | None = None
+        self._anchor: str | None = None
+        """Where a selection by keys began."""
 
     @contextmanager
     def keeping_place(self, *, line: int | None = None) -> Iterator[None]:
@@ -141,12 +144,18 @@ class PagedView(ScrollView):
         row, number, line = found
         strip = Strip.blank(width, base) if line is None else line.strip
         place = row.order * _LINES_OF_A_ROW + max(0, number)
+        if line is not None:
+            strip = self.marked(strip, row, number, line)
         selection = self.text_selection
         if selection is not None and line is not None:
             strip = self._selected(strip, line, selection.get_span(place))
         if row.entry.key == self._cursor and self.has_focus and line is not None and width > GUTTER:
-            strip = _marked(strip, base + self._page.look.cursor)
+            strip = _pointed_at(strip, base + self._page.look.cursor)
         return self._with_hint(strip.apply_offsets(0, place), y)
+
+    def marked(self, strip: Strip, row: Row, number: int, line: Line) -> Strip:
+        """`strip` with what a subclass wants to show on line `number` of a row."""
+        return strip
 
     def _selected(self, strip: Strip, line: Line, span: tuple[int, int] | None) -> Strip:
         if span is None:
@@ -157,7 +166,7 @@ class PagedView(ScrollView):
         end = last if end == -1 else min(end, last)
         if start >= end:
             return strip
-        return _restyle(strip, start, end, self.screen.get_component_rich_style("screen--selection"))
+        return restyled(strip, start, end, self.screen.get_component_rich_style("screen--selection"))
 
     def _with_hint(self, strip: Strip, y: int) -> Strip:
         if not self.new_lines or y != self.size.height - 1 or self.auto_follow:
@@ -179,15 +188,14 @@ class PagedView(ScrollView):
         )
         return text_between(self._page, start, end), "\n"
 
-    def select_entry(self, key: str) -> None:
-        """The drawn text of one entry becomes the selection, as if by mouse."""
-        row = self._page.row(key)
-        last = len(self._page.drawn(row)) - 1
-        first = row.order * _LINES_OF_A_ROW
-        self.screen.selections = {self: Selection(Offset(0, first), Offset(1 << 20, first + max(0, last)))}
+    def select_entries(self, one: str, other: str) -> None:
+        """The drawn text from one entry to another, both whole, becomes the selection, as if by mouse."""
+        first, last = sorted((self._page.row(one), self._page.row(other)), key=lambda row: row.order)
+        end = last.order * _LINES_OF_A_ROW + max(0, len(self._page.drawn(last)) - 1)
+        self.screen.selections = {self: Selection(Offset(0, first.order * _LINES_OF_A_ROW), Offset(1 << 20, end))}
 
 
-def _marked(strip: Strip, style: Style) -> Strip:
+def _pointed_at(strip: Strip, style: Style) -> Strip:
     """`strip` with the cursor in its first cell, which is decoration on every line of an entry."""
     first, *rest = strip
     if cell_len(first.text[:1]) != 1:
@@ -195,7 +203,7 @@ def _marked(strip: Strip, style: Style) -> Strip:
     return Strip([Segment("▎", style), Segment(first.text[1:], first.style), *rest], strip.cell_length)
 
 
-def _restyle(strip: Strip, start: int, end: int, style: Style) -> Strip:
+def restyled(strip: Strip, start: int, end: int, style: Style) -> Strip:
     """`strip` with its characters from `start` to `end` in another style."""
     segments: list[Segment] = []
     at = 0

@@ -9,9 +9,11 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from textual.message import Message
+
 from cos.tui.transcript.calls import ToolCall
-from cos.tui.transcript.cursor import CursorView
 from cos.tui.transcript.entries import AssistantText, Thinking
+from cos.tui.transcript.searched import SearchedView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,24 +27,32 @@ _SHARE = 6
 """Drawing may take at most one part in this many of the time."""
 
 
-class Transcript(CursorView):
+class Transcript(SearchedView):
     """Entries from old to new. Change them only through these methods; `key` names an entry."""
+
+    least_frame_seconds = FRAME_SECONDS
+    """Raise it where little shall move."""
+
+    class Replaced(Message, namespace="transcript"):
+        """Other entries are shown than before."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._changed: dict[str, None] = {}
         self._timer: Timer | None = None
-        self._frame_seconds = FRAME_SECONDS
+        self._frame_seconds = 0.0
 
     def set_entries(self, entries: Sequence[Entry]) -> None:
         """Show these and go to the end. Raises: ValueError when a key is used twice."""
         self._changed.clear()
-        self._cursor = None
+        self._cursor = self._anchor = None
         self._asked_older = False
         self.auto_follow = True
         with self.keeping_place():
             self._page.clear()
             self._page.insert(0, entries)
+        if self.is_running:
+            self.post_message(self.Replaced())
 
     def clear(self) -> None:
         self.set_entries([])
@@ -67,9 +77,6 @@ class Transcript(CursorView):
             self._cursor = None
         with self.keeping_place():
             self._page.remove(key)
-
-    def has(self, key: str) -> bool:
-        return key in self._page
 
     def entry(self, key: str) -> Entry:
         """Raises: KeyError when no entry has this key."""
@@ -112,7 +119,7 @@ class Transcript(CursorView):
     def _touch(self, key: str) -> None:
         self._changed[key] = None
         if self._timer is None and self.is_running:
-            self._timer = self.set_timer(self._frame_seconds, self.flush)
+            self._timer = self.set_timer(max(self._frame_seconds, self.least_frame_seconds), self.flush)
 
     def flush(self) -> None:
         """Bring the screen up to date now."""
@@ -124,7 +131,7 @@ class Transcript(CursorView):
         with self.keeping_place():
             for key in changed:
                 self._count_new(self._page.touch(self._page.row(key)))
-        self._frame_seconds = max(FRAME_SECONDS, _SHARE * (perf_counter() - started))
+        self._frame_seconds = _SHARE * (perf_counter() - started)
 
     def _count_new(self, lines: int) -> None:
         if not self.auto_follow:

@@ -1,0 +1,172 @@
+"""A view that marks what is looked for in its lines and can go to it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from cos.tui.transcript.cursor import CursorView
+from cos.tui.transcript.paged import restyled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.strip import Strip
+
+    from cos.tui.transcript.entries import Entry
+    from cos.tui.transcript.lines import Line
+    from cos.tui.transcript.page import Row
+
+_KEPT = 400
+"""Entries whose occurrences are remembered."""
+
+
+class Wanted:
+    """What is looked for: a text as it is written or as it is read, in either case of letters."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.pattern = re.compile(re.escape(text), re.IGNORECASE)
+        self._lowered = text.lower()
+
+    def is_in(self, text: str) -> bool:
+        lowered = text.lower()
+        return self._lowered in lowered or self._lowered in as_read(lowered)
+
+
+def as_read(text: str) -> str:
+    """Markdown about as it is drawn: without marks of emphasis and code, and a line break as a space."""
+    return text.replace("\n", " ").replace("*", "").replace("`", "")
+
+
+class Occurrences(NamedTuple):
+    """Where a text occurs in the drawn lines of an entry."""
+
+    lines: list[int]
+    """The line on which each begins."""
+    spans: dict[int, list[tuple[int, int, int]]]
+    """By line: first character, the one after the last, and which occurrence it belongs to."""
+
+
+def occurrences(lines: Sequence[Line], pattern: re.Pattern[str]) -> Occurrences:
+    """Also those that the width of the view broke into two lines."""
+    found, spans = list[int](), defaultdict[int, list[tuple[int, int, int]]](list)
+    starts, at = list[int](), 0
+    for line in lines:
+        starts.append(at)
+        at += len(line.text) + len(line.joint)
+    text = "".join(line.text + line.joint for line in lines)
+    for match in pattern.finditer(text):
+        number = bisect_right(starts, match.start()) - 1
+        found.append(number)
+        while number < len(lines) and starts[number] < match.end():
+            first = max(match.start() - starts[number], 0)
+            last = min(match.end() - starts[number], len(lines[number].text))
+            if first < last:
+                spans[number].append((first, last, len(found) - 1))
+            number += 1
+    return Occurrences(found, dict(spans))
+
+
+class SearchedView(CursorView):
+    """Goes from occurrence to occurrence within an entry; which entries to go to is decided elsewhere."""
+
+    _wanted: Wanted | None = None
+    _at: int | None = None
+    """The occurrence in the cursor's entry that the search is at."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._known: dict[str, tuple[list[Line], Occurrences]] = {}
+
+    @property
+    def entries(self) -> list[Entry]:
+        return [row.entry for row in self._page.rows]
+
+    @property
+    def end_in_view(self) -> int:
+        """The index of the last entry that is in view at least in part; -1 when there is none."""
+        found = self._page.at(min(self.scroll_offset.y + self.size.height, self._page.total) - 1)
+        return -1 if found is None else self._page.position(found[0])
+
+    @property
+    def cursor_index(self) -> int | None:
+        """The index of the entry under the cursor."""
+        return None if self._cursor is None else self.index_of(self._cursor)
+
+    def has(self, key: str) -> bool:
+        return key in self._page
+
+    def index_of(self, key: str) -> int:
+        """Raises: KeyError when no entry has this key."""
+        return self._page.position(self._page.row(key))
+
+    def look_for(self, wanted: Wanted | None) -> None:
+        """Mark this text wherever it is drawn; None = nothing any more."""
+        self._wanted, self._at = wanted, None
+        self._known.clear()
+        self.refresh()
+
+    def reach(self, key: str, *, last: bool = False, unfold: bool = True) -> None:
+        """Put the cursor on an entry and its first (or last) occurrence into view, unfolded unless it shall not be."""
+        row = self._page.row(key)
+        self._cursor, self._at = key, None
+        if (
+            unfold
+            and row.entry.foldable
+            and row.entry.folded is not False
+            and (row.entry.is_folded or self._hides(row))
+        ):
+            self.toggle_to(key, folded=False)
+        found = self._occurrences(row)
+        if found is None or not found.lines:
+            self._point_at(row)
+        else:
+            self._go(row, found, len(found.lines) - 1 if last else 0)
+
+    def step(self, step: int) -> bool:
+        """Go to the next occurrence within the cursor's entry, down or up; False when there is none."""
+        if self._cursor is None or self._at is None:
+            return False
+        row = self._page.row(self._cursor)
+        found, at = self._occurrences(row), self._at + step
+        if found is None or not 0 <= at < len(found.lines):
+            return False
+        self._go(row, found, at)
+        return True
+
+    def marked(self, strip: Strip, row: Row, number: int, line: Line) -> Strip:
+        found = self._occurrences(row)
+        for start, end, which in found.spans.get(number, ()) if found else ():
+            is_here = row.entry.key == self._cursor and which == self._at
+            style = self._page.look.match_here if is_here else self._page.look.match
+            strip = restyled(strip, line.lead + start, line.lead + end, style)
+        return strip
+
+    def _hides(self, row: Row) -> bool:
+        found = self._occurrences(row)
+        return found is None or not found.lines
+
+    def _go(self, row: Row, found: Occurrences, at: int) -> None:
+        self._at = at
+        start, _ = self._page.span(row)
+        height = self.size.height
+        self._page.measure(start - height, start + found.lines[at] + height)
+        line = self._page.span(row)[0] + found.lines[at]
+        top = self.scroll_offset.y
+        if not top <= line < top + height:
+            self.scroll_to(y=max(0, line - height // 3))
+        self.refresh()
+
+    def _occurrences(self, row: Row) -> Occurrences | None:
+        if self._wanted is None:
+            return None
+        lines = self._page.drawn(row)
+        known = self._known.get(row.entry.key)
+        if known is None or known[0] is not lines:
+            if len(self._known) > _KEPT:
+                self._known.clear()
+            known = self._known[row.entry.key] = lines, occurrences(lines, self._wanted.pattern)
+        return known[1]

@@ -1,0 +1,104 @@
+"""A conversation with its search box."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from cos.tui.conversation_search import ConversationSearch, Found
+from cos.tui.transcript.view import Transcript
+from cos.tui.widgets.search_bar import SearchBar
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+
+class SearchPane(Vertical):
+    """Searching goes on while the user types; the marks stay until the search is ended."""
+
+    DEFAULT_CSS = """
+    SearchPane { height: 1fr; }
+    SearchPane > Transcript { height: 1fr; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "Search", key_display="/"),
+        Binding("n", "find(1)", "Next match", show=False),
+        Binding("N,shift+n", "find(-1)", "Previous match", show=False),
+        Binding("escape", "end_search", "End search", show=False),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.view = Transcript(id="conversation")
+        self.search = ConversationSearch(self.view)
+        self.bar = SearchBar(id="search")
+
+    def compose(self) -> ComposeResult:
+        yield self.view
+        yield self.bar
+
+    def action_search(self) -> None:
+        """Open the search box; whatever it held before is selected, so that typing replaces it."""
+        self.bar.open()
+        if self.bar.box.value and not self.search.is_on:
+            self._look_for(self.bar.box.value)
+
+    def action_end_search(self) -> None:
+        self._end_search()
+
+    def action_find(self, step: int) -> None:
+        self._move(step)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Esc has a meaning here only while something is looked for."""
+        return self.search.is_on or self.bar.is_open if action in ("end_search", "find") else True
+
+    @on(SearchBar.Changed)
+    def _search_changed(self, event: SearchBar.Changed) -> None:
+        self._look_for(event.text)
+
+    @on(SearchBar.Moved)
+    def _search_moved(self, event: SearchBar.Moved) -> None:
+        self._move(event.step)
+
+    @on(SearchBar.Left)
+    def _search_left(self) -> None:
+        self.view.focus()
+        if self.search.is_on:
+            self._settle()
+        else:
+            self._end_search()
+
+    @on(Transcript.Replaced)
+    def _replaced(self) -> None:
+        """Another session, or this one read again: the box holds what is looked for here too."""
+        if self.bar.is_open:
+            self._look_for(self.bar.box.value)
+
+    @work(group="search", exclusive=True, exit_on_error=False)
+    async def _look_for(self, text: str) -> None:
+        found = await self.search.look_for(text)
+        self._say(found)
+        if found.is_counting:
+            self._say(await self.search.count_older())
+
+    @work(group="search-move", exclusive=True, exit_on_error=False)
+    async def _move(self, step: int) -> None:
+        self._say(await self.search.move(step))
+
+    @work(group="search-move", exclusive=True, exit_on_error=False)
+    async def _settle(self) -> None:
+        await self.search.settle()
+
+    def _say(self, found: Found) -> None:
+        self.bar.say(found.words if self.search.is_on else "")
+
+    def _end_search(self) -> None:
+        self.workers.cancel_group(self, "search")
+        self.search.end()
+        self.bar.close()
+        if not self.view.has_focus:
+            self.view.focus()
