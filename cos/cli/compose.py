@@ -188,9 +188,7 @@ async def _compose(
     )
     edits = SessionEdits(database, dispatcher, feed.publish)
     dispatcher.commands.add(*plugins.commands)
-    background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish))
-    for work in plugins.repeated:
-        background.every(work.seconds, work.name, work.work)
+    background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish), plugins)
     return Core(
         paths=paths,
         config=config,
@@ -236,7 +234,9 @@ def _agents(
     }
 
 
-def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk, neighbours: Neighbours) -> Background:
+def _background(
+    database: Database, journal: PostgresJournal, desk: ApprovalDesk, neighbours: Neighbours, plugins: LoadedPlugins
+) -> Background:
     listener = Listener(database.conninfo)
     listener.on(CHANNEL, desk.hear, look=desk.look)
     listener.on(SESSIONS, neighbours.hear, look=neighbours.look)
@@ -244,6 +244,8 @@ def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk
     background.every(SWEEP_SECONDS, "sweep of interrupted turns", lambda: sweep_orphans(database, journal))
     background.keep("word from other processes", listener.listen)
     background.every(LOCK_CHECK_SECONDS, "check of this process' lock", database.hold_boot_lock)
+    for work in plugins.repeated:
+        background.every(work.seconds, work.name, work.work)
     return background
 
 
