@@ -7,6 +7,7 @@ CosError
 ├── AlreadyAcceptedError  nobody: the same message was handed in twice, and runs once
 ├── NotWaitingError     the user: the message has left the queue, or was changed, in the meantime
 ├── TurnCancelled       nobody: the turn was stopped on purpose
+├── TurnStopped         the user: a plugin does not let the next model call out
 └── ProviderError       the provider: see `cos.agent.provider`
 """
 
@@ -52,3 +53,12 @@ class TurnCancelled(CosError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"the turn was cancelled: {reason}")
         self.reason = reason
+
+
+class TurnStopped(CosError):
+    """A plugin stopped the turn before a model call. The message says why and how to go on."""
+
+    def __init__(self, message: str, *, stop_reason: str) -> None:
+        super().__init__(message)
+        self.stop_reason = stop_reason
+        """One word for programs, such as `budget`."""

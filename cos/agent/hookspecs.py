@@ -12,7 +12,7 @@ _IDS = ("turn", "session_id", "task_id", "turn_id")
 _CALL = ("tool_name", "args", *_IDS, "tool_call_id", "api_request_id", "workspace", "cwd")
 _ATTEMPT = (
     *_IDS, "api_request_id", "platform", "model", "provider", "base_url", "api_call_count", "message_count",
-    "started_at",
+    "started_at", "attempt", "purpose", "parent_session_id",
 )  # fmt: skip
 
 
@@ -58,7 +58,11 @@ HOOKS: Final[dict[str, HookSpec]] = {
         "After post_tool_call. The first string replaces what the model receives.",
         (*_CALL, "result", "duration_ms", "status", "error_type", "error_message"),
     ),
-    "pre_api_request": HookSpec("Before each attempt of a model call.", _ATTEMPT),
+    "pre_api_request": HookSpec(
+        "Before each attempt of a model call. The first {'action': 'stop', 'message', 'stop_reason'} ends the turn as "
+        "failed: nothing is sent. `attempt` counts from 1; `purpose` is turn or compaction.",
+        _ATTEMPT,
+    ),
     "post_api_request": HookSpec(
         "After an attempt that ended well.",
         (*_ATTEMPT, "ended_at", "api_duration", "first_token_seconds", "finish_reason", "response_model", "usage",
@@ -67,7 +71,7 @@ HOOKS: Final[dict[str, HookSpec]] = {
     "api_request_error": HookSpec(
         "After an attempt that failed or was cancelled; `usage` is what was reported until then.",
         (*_ATTEMPT, "ended_at", "api_duration", "first_token_seconds", "status_code", "retry_count", "max_retries",
-         "retryable", "reason", "error", "usage"),
+         "retryable", "reason", "error", "response_model", "usage"),
     ),
     "on_session_start": HookSpec("The first turn of a new session.", (*_IDS, "model", "platform")),
     "on_session_end": HookSpec(

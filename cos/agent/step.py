@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from cos.agent.errors import TurnCancelled
+from cos.agent.errors import CosError, TurnCancelled, TurnStopped
 from cos.agent.events import ContextUpdated, RetryScheduled, Usage
+from cos.agent.hook_rules import first_action
 from cos.agent.images import images_of
 from cos.agent.provider import (
     ModelReply,
@@ -74,6 +75,7 @@ class ModelCaller:
         Raises:
             ProviderError: the last attempt failed, or the first in a way that another attempt cannot mend.
             TurnCancelled: the turn's token was set.
+            TurnStopped: a plugin does not let the request out.
         """
         request = await self.request(state, state.history, allow_tools=allow_tools)
         state.open_reply = ShownReply(state.turn, self._journal, state.publish)
@@ -84,16 +86,16 @@ class ModelCaller:
         for number in range(1, self._retry.max_attempts + 1):
             shown.begin_attempt()
             state.model_calls += 1
-            attempt = _Attempt(number, self._attempt_arguments(state, request))
+            attempt = _Attempt(number, self._attempt_arguments(state, request) | {"attempt": number})
             try:
-                await state.cancel.guard(self._hooks.fire("pre_api_request", **attempt.arguments))
+                await state.cancel.guard(self._let_out(attempt))
                 await state.cancel.guard(self._stream(shown, request, attempt))
             except ProviderUnavailable as error:
                 await self._failed(state, attempt, error)
                 if number == self._retry.max_attempts:
                     raise
                 await self._wait(state, number, error)
-            except (ProviderError, TurnCancelled, asyncio.CancelledError) as error:
+            except (CosError, asyncio.CancelledError) as error:
                 await self._failed(state, attempt, error)
                 raise
             else:
@@ -109,7 +111,7 @@ class ModelCaller:
     async def _succeeded(self, state: TurnState, shown: ShownReply | UnseenReply, attempt: _Attempt) -> ModelReply:
         reply = attempt.reply
         state.usage += reply.usage
-        await shown.end_attempt()
+        # First, so that a journal that fails now does not leave the attempt without its end.
         await self._hooks.fire(
             "post_api_request",
             **attempt.ending(),
@@ -118,6 +120,7 @@ class ModelCaller:
             usage=reply.usage,
             assistant_tool_call_count=len(reply.calls),
         )
+        await shown.end_attempt()
         self.tell_context(state, reply.model, reply.usage)
         return reply
 
@@ -127,6 +130,17 @@ class ModelCaller:
         event = ContextUpdated(turn=state.turn, model=model, usage=usage, context_window=window)
         state.meter = event.meter
         state.publish(event)
+
+    async def _let_out(self, attempt: _Attempt) -> None:
+        """
+        Raises:
+            TurnStopped: a plugin stops the turn here.
+        """
+        returns = await self._hooks.fire("pre_api_request", **attempt.arguments)
+        stop = first_action(returns, frozenset({"stop"}))
+        if stop is not None:
+            message = str(stop.get("message") or "a plugin stopped the turn before its next model call")
+            raise TurnStopped(message, stop_reason=str(stop.get("stop_reason") or "stopped"))
 
     async def _stream(self, shown: ShownReply | UnseenReply, request: ModelRequest, attempt: _Attempt) -> None:
         limit = self._retry.silence_seconds
@@ -163,8 +177,9 @@ class ModelCaller:
             retry_count=attempt.number - 1,
             max_retries=self._retry.max_attempts - 1,
             retryable=retryable,
-            reason=str(error) if isinstance(error, ProviderError) else "cancelled",
+            reason="cancelled" if isinstance(error, TurnCancelled | asyncio.CancelledError) else str(error),
             error={"type": type(error).__name__, "message": str(error)},
+            response_model=attempt.reply.model or None,
             usage=usage,
         )
 
@@ -182,6 +197,7 @@ class ModelCaller:
         await state.cancel.guard(asyncio.sleep(delay))
 
     def _attempt_arguments(self, state: TurnState, request: ModelRequest) -> dict[str, Any]:
+        parent, newest = state.session.parent_session_id, next(reversed(request.messages), None)
         return state.hook_ids() | {
             "api_request_id": state.api_request_id,
             "platform": state.session.platform,
@@ -191,4 +207,6 @@ class ModelCaller:
             "api_call_count": state.model_calls,
             "message_count": len(request.messages),
             "started_at": datetime.now(UTC),
+            "purpose": "compaction" if getattr(newest, "origin", None) == "compaction" else "turn",
+            "parent_session_id": str(parent) if parent else None,
         }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from cos.agent.calls import CallRunner
 from cos.agent.cancellation import CancelToken, uninterrupted
 from cos.agent.compaction import COMPACT_AT, WINDOW_EXCEEDED, Compactor
-from cos.agent.errors import CosError, TurnCancelled
+from cos.agent.errors import CosError, TurnCancelled, TurnStopped
 from cos.agent.events import AgentEvent, MessageAdded, Notice, TurnStarted
 from cos.agent.ids import new_id
 from cos.agent.messages import Message, UserMessage, stored_form
@@ -168,6 +168,8 @@ class Agent:
         except asyncio.CancelledError:
             state.stop_reason = "cancelled"
             raise
+        except TurnStopped as failure:
+            state.stop_reason, status, error = failure.stop_reason, TurnStatus.FAILED, str(failure)
         except CosError as failure:
             status, error = TurnStatus.FAILED, str(failure)
         except Exception as failure:

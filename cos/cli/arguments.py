@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import date
 
 from cos import __version__
 from cos.cli.session_arguments import sessions_arguments
@@ -12,6 +13,7 @@ COMMANDS = {
     "ask": "cos.cli.ask",
     "sessions": "cos.cli.sessions",
     "approvals": "cos.cli.approvals",
+    "cost": "cos.cli.plugin_command",
     "export": "cos.cli.export",
     "doctor": "cos.cli.doctor",
 }
@@ -23,7 +25,8 @@ def build_parser() -> argparse.ArgumentParser:
         prog="cos",
         description="CommonOS: several agents, one terminal. Start with `cos chat`.",
         epilog="Settings live in commonos.toml and profiles/<id>/; `cos doctor` tells where. "
-        "Exit codes of `cos ask`: 0 completed, 1 failed, 2 usage or configuration, 3 refused or denied, 4 cancelled.",
+        "Exit codes of `cos ask`: 0 completed, 1 failed, 2 usage or configuration, 3 refused or denied, 4 cancelled, "
+        "5 stopped by a budget.",
     )
     parser.add_argument("--version", action="version", version=f"cos {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -31,6 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
     _ask(commands.add_parser("ask", help="run one turn and print the reply"))
     sessions_arguments(commands.add_parser("sessions", help="list, show, change and delete sessions"))
     _approvals(commands.add_parser("approvals", help="list and answer what waits for an answer"))
+    _cost(commands.add_parser("cost", help="what clients, projects and models cost, and budgets"))
     _export(commands.add_parser("export", help="write a session as Markdown or JSON"))
     _doctor(commands.add_parser("doctor", help="check everything and say what to do"))
     return parser
@@ -88,6 +92,30 @@ def _approvals(parser: argparse.ArgumentParser) -> None:
     deny.add_argument("--reason", metavar="TEXT", help="what the model is told, word for word")
 
 
+def _cost(parser: argparse.ArgumentParser) -> None:
+    parser.description = "What model calls cost, from the database. Without an action: a report."
+    parser.add_argument(
+        "--by",
+        metavar="KEY|tag|profile|model|session|day|week|month",
+        help="the key of a tag (client groups by client:...), or one of the words; default: bill.tag_key",
+    )
+    parser.add_argument("--with-children", action="store_true", help="by session: child sessions count for their root")
+    parser.add_argument("--since", type=_day, metavar="DAY", help="from this day on, such as 2026-11-01")
+    parser.add_argument("--until", type=_day, metavar="DAY", help="up to this day, which is included")
+    parser.add_argument("--tz", metavar="ZONE", help="the time zone of the days, such as Europe/Berlin")
+    parser.add_argument("--format", choices=["table", "csv", "json"], default="table", help="csv and json are exact")
+    parser.add_argument("--speed", action="store_true", help="time to the first token and tokens per second by model")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    budgets = actions.add_parser("budgets", help="every budget and what is spent of it")
+    override = actions.add_parser("override", help="let a budget spend more, once, in its present period")
+    override.add_argument("budget", metavar="BUDGET", help="its name, such as client:acme/month")
+    override.add_argument("amount", metavar="AMOUNT", help="US dollars")
+    for action in (budgets, override):
+        action.add_argument("--session", metavar="ID", help="the session, for a budget per session")
+    reprice = actions.add_parser("reprice", help="price the calls that had no price; priced ones never change")
+    reprice.add_argument("--dry-run", action="store_true", help="only say what would be priced")
+
+
 def _export(parser: argparse.ArgumentParser) -> None:
     parser.description = "Write the whole history of a session, also what was undone or compacted."
     parser.add_argument("id", metavar="ID", help="the session; the first characters of its id are enough")
@@ -106,6 +134,13 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
 
 def _profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="ID", help="the profile to use (else COS_PROFILE, else default_profile)")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-11-01") from None
 
 
 def _seconds(text: str) -> float:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from cos.core.live import Subscription
 
-COMPLETED, FAILED, REFUSED, CANCELLED = 0, 1, 3, 4
+COMPLETED, FAILED, REFUSED, CANCELLED, OUT_OF_BUDGET = 0, 1, 3, 4, 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,5 +165,5 @@ def _exit_code(end: TurnCompleted) -> int:
     if end.status is TurnStatus.CANCELLED:
         return CANCELLED
     if end.status is not TurnStatus.COMPLETED:
-        return FAILED
+        return OUT_OF_BUDGET if end.stop_reason == "budget" else FAILED
     return REFUSED if end.stop_reason == "refusal" or end.denied_calls else COMPLETED

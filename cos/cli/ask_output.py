@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
 from cos.agent.events import (
@@ -19,6 +20,7 @@ from cos.agent.events import (
 from cos.agent.messages import AssistantMessage
 from cos.agent.text import visible
 from cos.core.event_json import event_object
+from cos.core.live import PluginEvent
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -42,6 +44,27 @@ class AskOutput(Protocol):
         ...
 
 
+class TurnCost:
+    """Adds up what a plugin records of the session's calls. None = nobody does, or a call is unpriced."""
+
+    def __init__(self) -> None:
+        self.usd: Decimal | None = None
+        self._is_unpriced = False
+
+    @property
+    def words(self) -> str:
+        return "" if self.usd is None else f", ${self.usd:.4f}"
+
+    def see(self, event: CoreEvent) -> None:
+        if not isinstance(event, PluginEvent) or event.type != "bill.call_recorded":
+            return
+        cost = getattr(event, "cost_usd", None)
+        if cost is None or self._is_unpriced:
+            self.usd, self._is_unpriced = None, True
+        else:
+            self.usd = cost + (self.usd or 0)
+
+
 class JsonOutput:
     """One object a line on standard output; progress on standard error.
 
@@ -50,6 +73,7 @@ class JsonOutput:
 
     def __init__(self) -> None:
         self._lines = 0
+        self._cost = TurnCost()
 
     def progress(self, line: str) -> None:
         print(visible(line), file=sys.stderr, flush=True)
@@ -59,9 +83,10 @@ class JsonOutput:
 
     def event(self, event: CoreEvent) -> None:
         self._lines += 1
+        self._cost.see(event)
         data = event_object(self._lines, event)
         if isinstance(event, TurnCompleted):
-            data["cost_usd"] = None
+            data["cost_usd"] = None if self._cost.usd is None else float(self._cost.usd)
         print(json.dumps(data, ensure_ascii=False), flush=True)
 
     def reply(self, text: str) -> None:
@@ -75,6 +100,7 @@ class TextOutput:
         self._is_terminal = sys.stdout.isatty()
         self._streamed = ""
         self._at_line_start = True
+        self._cost = TurnCost()
 
     def progress(self, line: str) -> None:
         print(f"cos: {visible(line)}", file=sys.stderr, flush=True)
@@ -83,6 +109,7 @@ class TextOutput:
         """Said at the end, where it is still on screen."""
 
     def event(self, event: CoreEvent) -> None:
+        self._cost.see(event)
         if isinstance(event, MessageDelta):
             self._write(event.text)
             self._streamed += event.text
@@ -118,7 +145,7 @@ class TextOutput:
             self.progress(event.error)
         elif event.status.value != "completed":
             self.progress(f"the turn was {event.status.value}")
-        self.progress(f"session {event.turn.session_id}, {_tokens(event)}")
+        self.progress(f"session {event.turn.session_id}, {_tokens(event)}{self._cost.words}")
 
     def _write(self, text: str) -> None:
         if text:

@@ -24,6 +24,7 @@ from cos.core.effective import Flags, effective_base_url, effective_database_url
 from cos.core.first_start import install_shipped
 from cos.core.masking import masked_url
 from cos.core.paths import Paths
+from cos.core.plugin_host import PluginHost
 from cos.core.plugins import load_plugins
 from cos.core.postgres.schema import apply_core_schema
 from cos.core.postgres.statements import core_statements
@@ -122,7 +123,11 @@ class Examination:
             return
         settings = self.config.settings
         loaded = await load_plugins(
-            settings.plugins, self.config.plugin_settings, self.config.paths.plugins_dir, HookBus()
+            settings.plugins,
+            self.config.plugin_settings,
+            self.config.paths.plugins_dir,
+            HookBus(),
+            host=PluginHost(source=self.config.source),
         )
         try:
             self.tools = tuple(installed_tools(loaded))

@@ -35,7 +35,7 @@ from cos.core.live_feed_hooks import register_live_feed
 from cos.core.neighbours import CHANNEL as SESSIONS
 from cos.core.neighbours import Neighbours
 from cos.core.paths import Paths
-from cos.core.plugins import load_plugins
+from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.blobs import PostgresBlobs
 from cos.core.postgres.database import Database
@@ -43,6 +43,7 @@ from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.last_turns import LastTurns
 from cos.core.postgres.listener import Listener
+from cos.core.postgres.plugin_loans import plugin_host
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
@@ -102,7 +103,8 @@ async def _compose(
     journal, sessions, feed, hooks = PostgresJournal(database), Sessions(database), LiveFeed(), HookBus()
     for orphan in await sweep_orphans(database, journal):
         log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
-    plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks)
+    host = plugin_host(database, config, list(profiles), feed.publish)
+    plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
     tools = installed_tools(plugins)
     grants = Grants(database)
     _register_policy(hooks, profiles, request.flags, tools, grants)
@@ -125,7 +127,7 @@ async def _compose(
         publish=feed.publish,
     )
     edits = SessionEdits(database, dispatcher, feed.publish)
-    background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish))
+    background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish), plugins)
     core = Core(
         paths=paths,
         config=config,
@@ -182,7 +184,9 @@ def _agents(
     }
 
 
-def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk, neighbours: Neighbours) -> Background:
+def _background(
+    database: Database, journal: PostgresJournal, desk: ApprovalDesk, neighbours: Neighbours, plugins: LoadedPlugins
+) -> Background:
     listener = Listener(database.conninfo)
     listener.on(CHANNEL, desk.hear, look=desk.look)
     listener.on(SESSIONS, neighbours.hear, look=neighbours.look)
@@ -190,6 +194,8 @@ def _background(database: Database, journal: PostgresJournal, desk: ApprovalDesk
     background.every(SWEEP_SECONDS, "sweep of interrupted turns", lambda: sweep_orphans(database, journal))
     background.keep("word from other processes", listener.listen)
     background.every(LOCK_CHECK_SECONDS, "check of this process' lock", database.hold_boot_lock)
+    for work in plugins.repeated:
+        background.every(work.seconds, work.name, work.work)
     return background
 
 

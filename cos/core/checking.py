@@ -27,21 +27,30 @@ _TYPES = {
 }
 
 
-def checked(model: type[M], source: TomlSource, data: Mapping[str, Any], *, tables: Sequence[str] = ()) -> M:
-    """`data`, which comes from `source`, as settings. `tables` are further tables that the file may hold.
+def checked(
+    model: type[M],
+    source: TomlSource,
+    data: Mapping[str, Any],
+    *,
+    tables: Sequence[str] = (),
+    at: tuple[str, ...] = (),
+    context: Mapping[str, Any] | None = None,
+) -> M:
+    """`data`, which is the table `at` of `source`, as settings. `tables` are further tables that it may hold.
 
     Raises:
         ConfigError: a key is unknown or missing, or a value is wrong. Of several, the first in the file.
     """
     try:
-        return model.model_validate(data, context={"folder": source.file.parent})
+        return model.model_validate(data, context={"folder": source.file.parent, **(context or {})})
     except ValidationError as failure:
-        known = [*known_keys(model), *tables]
+        above = "".join(f"{name}." for name in at)
+        known = [*known_keys(model, above), *tables]
         found = failure.errors(include_url=False)
         # Of one table a misspelt key comes before the one that is missing because of it.
         is_misspelt = {details["loc"][:-1] for details in found if details["type"] == "extra_forbidden"}
         found = [it for it in found if it["type"] != "missing" or it["loc"][:-1] not in is_misspelt] or found
-        raise min((_config_error(it, source, known) for it in found), key=lambda error: error.line or 0) from None
+        raise min((_config_error(it, source, known, at) for it in found), key=lambda error: error.line or 0) from None
 
 
 def known_keys(model: type[BaseModel], above: str = "") -> Iterator[str]:
@@ -66,8 +75,8 @@ def near_key(key: str, known: Sequence[str]) -> str | None:
     return nearest(key, known) if not same_name else same_name[0]
 
 
-def _config_error(details: ErrorDetails, source: TomlSource, known: Sequence[str]) -> ConfigError:
-    path = details["loc"]
+def _config_error(details: ErrorDetails, source: TomlSource, known: Sequence[str], at: tuple[str, ...]) -> ConfigError:
+    path = (*at, *details["loc"])
     key = ".".join(str(part) for part in path if isinstance(part, str))
     is_missing = details["type"] == "missing"
     value = None if is_missing else shown(key, details["input"])
@@ -98,6 +107,8 @@ def _explained(details: ErrorDetails, key: str, known: Sequence[str]) -> tuple[s
             allowed = [part.strip("' ") for part in str(context["expected"]).replace(" or ", ", ").split(",")]
             text = str(details["input"])
             return f"must be {' or '.join(allowed)}", allowed, nearest(text, allowed)
+        case "not_one_of":
+            return details["msg"], context["allowed"], nearest(str(details["input"]), context["allowed"])
         case "greater_than":
             return f"must be greater than {context['gt']:g}", (), None
         case "greater_than_equal":

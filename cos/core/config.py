@@ -22,6 +22,7 @@ class Config:
     settings: Settings
     plugin_settings: Mapping[str, Mapping[str, Any]] = field(repr=False)
     """The tables of the enabled plugins as they stand in the file; each plugin checks its own."""
+    source: TomlSource = field(repr=False)
 
 
 def load_config(paths: Paths) -> Config:
@@ -38,7 +39,7 @@ def load_config(paths: Paths) -> Config:
     own = {key: value for key, value in source.data.items() if key not in plugin_names}
     settings = checked(Settings, source, own, tables=plugin_names)
     tables = {name: _plugin_table(source, name) for name in plugin_names if name in source.data}
-    return Config(paths=paths, settings=settings, plugin_settings=tables)
+    return Config(paths=paths, settings=settings, plugin_settings=tables, source=source)
 
 
 def _plugin_names(data: Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from datetime import datetime
+from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -46,6 +47,8 @@ def _plain(value: Any) -> Any:
         return value.value
     if isinstance(value, UUID):
         return str(value)
+    if isinstance(value, Decimal):
+        return float(value)  # Its shortest spelling has the same digits, up to 15 of them.
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):

@@ -16,11 +16,11 @@ from cos.agent.ids import new_id
 from cos.agent.messages import UserMessage
 from cos.agent.tags import merge_tags
 from cos.agent.text import title_of
-from cos.core.attachments import kept_parts
 from cos.core.commands import Commands
 from cos.core.errors import SessionError
 from cos.core.inbound import Accepted, Inbound
 from cos.core.live import SessionCreated
+from cos.core.pictures import kept_parts
 from cos.core.profiles import Profile, profile_named
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from cos.agent.messages import Part
     from cos.agent.steering import DeliveryMode
-    from cos.core.attachments import Picture
     from cos.core.commands import CommandAnswer
+    from cos.core.pictures import Picture
 
 
 @dataclass(slots=True, kw_only=True)

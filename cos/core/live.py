@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from cos.agent.events import AgentEvent, MessageDelta, ThinkingDelta, ToolOutput
+from cos.agent.events import AgentEvent, MessageDelta, ThinkingDelta, ToolOutput, TurnEvent
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -83,8 +83,20 @@ class Resync:
     type: ClassVar[str] = "resync"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginEvent(TurnEvent):
+    """What a plugin says about a turn. Its `type` begins with the plugin's name and a dot."""
+
+
 CoreEvent = (
-    AgentEvent | SessionCreated | SessionUpdated | SessionRewound | SessionTouched | SessionDeleted | QueueChanged
+    AgentEvent
+    | SessionCreated
+    | SessionUpdated
+    | SessionRewound
+    | SessionTouched
+    | SessionDeleted
+    | QueueChanged
+    | PluginEvent
 )
 
 

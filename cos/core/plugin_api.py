@@ -11,17 +11,28 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from pydantic import BaseModel
+
+from cos.agent.events import Notice
 from cos.agent.records import Risk
 from cos.agent.threads import on_a_thread
 from cos.agent.tools import CallDescription, Json, Tool, ToolContext, ToolError, ToolOk, ToolOutcome
+from cos.core.checking import checked
 from cos.core.commands import Command, CommandAnswer, CommandCall
-from cos.core.errors import CommandError
+from cos.core.errors import CommandError, DatabaseError
+from cos.core.live import PluginEvent
+from cos.core.plugin_host import PluginConnection, PluginDatabase, PluginHost
+from cos.core.postgres.statements import plugin_statements
 from cos.core.shell.risk import command_risk
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
     from pathlib import Path
+    from typing import LiteralString
+    from uuid import UUID
 
     from cos.agent.hooks import Callback
     from cos.agent.identity import TurnInfo
@@ -37,9 +48,27 @@ Check = Callable[[], Awaitable[list[str]]]
 Context = Callable[[str], "str | Awaitable[str | None] | None"]
 """profile id -> text for the frozen context of that profile's new sessions; None or blank adds nothing."""
 
+
+@dataclass(frozen=True, slots=True)
+class CliAnswer:
+    """What a command of a plugin has to say. Plugins never print: the command line does."""
+
+    text: str
+    exit_code: int = 0
+
+
+Cli = Callable[["Namespace"], Awaitable[CliAnswer]]
+"""The parsed arguments -> what to print."""
+M = TypeVar("M", bound=BaseModel)
+
 __all__ = [
     "CallDescription",
+    "CliAnswer",
+    "Notice",
+    "PluginConnection",
     "PluginContext",
+    "PluginDatabase",
+    "PluginEvent",
     "Tool",
     "ToolContext",
     "ToolError",
@@ -47,6 +76,15 @@ __all__ = [
     "ToolOutcome",
     "command_risk",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Work that the core repeats while the program runs."""
+
+    seconds: float
+    name: str
+    work: Callable[[], Awaitable[object]]
 
 
 @dataclass(slots=True)
@@ -59,16 +97,79 @@ class Registrations:
     closers: list[Close] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
+    cli: dict[str, Cli] = field(default_factory=dict)
+    offers: dict[str, Any] = field(default_factory=dict)
+    repeated: list[Repeated] = field(default_factory=list)
 
 
 class PluginContext:
     """Handed to a plugin's `register`."""
 
-    def __init__(self, name: str, config: Mapping[str, Any], registrations: Registrations) -> None:
+    def __init__(
+        self,
+        name: str,
+        config: Mapping[str, Any],
+        registrations: Registrations,
+        host: PluginHost | None = None,
+    ) -> None:
         self.name = name
         self.config = config
         """The plugin's table in commonos.toml, empty when there is none."""
         self._registrations = registrations
+        self._host = host or PluginHost()
+
+    @property
+    def has_database(self) -> bool:
+        """False where plugins are loaded only to be looked at, as by `cos doctor`."""
+        return self._host.database is not None
+
+    @property
+    def database(self) -> PluginDatabase:
+        """The database, with the plugin's schema applied (`sql/<plugin>/schema.sql`).
+
+        Raises:
+            DatabaseError: none is open here.
+        """
+        if self._host.database is None:
+            raise DatabaseError(f"plugin {self.name}: no database is open here")
+        return self._host.database
+
+    def statements(self, topic: str) -> Mapping[str, LiteralString]:
+        """The named statements of the plugin's own `sql/<plugin>/queries/<topic>.sql`."""
+        return plugin_statements(self.name, topic)
+
+    def settings(self, model: type[M]) -> M:
+        """The plugin's table as `model`, whose validators find `profiles` (ids, or None) in their context.
+
+        Raises:
+            ConfigError: a key is unknown or missing, or a value is wrong; it names file, line, key and near match.
+        """
+        source = self._host.source
+        if source is None:
+            return model.model_validate(self.config, context={"profiles": self._host.profiles})
+        return checked(model, source, self.config, at=(self.name,), context={"profiles": self._host.profiles})
+
+    def publish(self, event: PluginEvent | Notice) -> None:
+        """Put an event into the live feed of its turn's session. Call it on the event loop."""
+        if isinstance(event, PluginEvent) and not event.type.startswith(f"{self.name}."):
+            raise ValueError(f"the type of an event of plugin {self.name} must begin with {self.name!r} and a dot")
+        self._host.publish(event)
+
+    async def session_titles(self, session_ids: Sequence[UUID]) -> dict[UUID, str]:
+        """The titles of those of the sessions that still exist."""
+        return await self._host.titles(session_ids)
+
+    def offer(self, name: str, service: Any) -> None:
+        """Let surfaces find `service` under `name` (`LoadedPlugins.offered`), without knowing the plugin."""
+        self._registrations.offers[name] = service
+
+    def register_cli(self, command: str, run: Cli) -> None:
+        """Run the command `cos <command>`. Its arguments are declared in `cos.cli.arguments`."""
+        self._registrations.cli[command] = run
+
+    def repeat(self, seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
+        """Await `work` every `seconds` while the program runs; `name` stands in the log when it fails."""
+        self._registrations.repeated.append(Repeated(seconds, name, work))
 
     def add_tool(self, tool: Tool) -> None:
         """Offer a tool to every profile that does not leave it out."""

@@ -28,8 +28,9 @@ from cos.agent.cancellation import is_being_cancelled
 from cos.agent.errors import CosError
 from cos.agent.hooks import APPROVAL_POLICY, LIVE_FEED
 from cos.agent.threads import on_a_thread
+from cos.core.config_errors import ConfigError
 from cos.core.errors import PluginError
-from cos.core.plugin_api import PluginContext, Registrations
+from cos.core.plugin_api import PluginContext, Registrations, Repeated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from cos.agent.hooks import HookBus
     from cos.agent.tools import Tool
     from cos.core.commands import Command
+    from cos.core.plugin_host import PluginHost
 
 log = logging.getLogger("cos.plugins")
 
@@ -60,6 +62,14 @@ class LoadedPlugins:
     @property
     def commands(self) -> list[Command]:
         return [command for registered in self.registrations.values() for command in registered.commands]
+
+    @property
+    def repeated(self) -> list[Repeated]:
+        return [work for registered in self.registrations.values() for work in registered.repeated]
+
+    def offered(self, name: str) -> Any | None:
+        """What a plugin offers under `name`; None when no enabled plugin does."""
+        return next((it.offers[name] for it in self.registrations.values() if name in it.offers), None)
 
     async def findings(self) -> list[str]:
         """What the plugins' checks have to say. One that fails says so itself."""
@@ -108,18 +118,20 @@ async def load_plugins(
     plugins_dir: Path,
     hooks: HookBus,
     *,
+    host: PluginHost | None = None,
     limit_seconds: float = LOAD_SECONDS,
 ) -> LoadedPlugins:
     """Import each plugin and call its `register`, in order.
 
     Raises:
         PluginError: one is not installed, fails, or offers a tool that another one offers too.
+        ConfigError: the settings of one are wrong.
     """
     loaded = LoadedPlugins()
     try:
         for name in names:
             registrations = Registrations()
-            context = PluginContext(name, settings.get(name, {}), registrations)
+            context = PluginContext(name, settings.get(name, {}), registrations, host)
             loaded.registrations[name] = registrations
             async with _contained(name, limit_seconds):
                 register = await on_a_thread(partial(_register_function, name, plugins_dir), f"load-{name}")
@@ -194,6 +206,7 @@ async def _contained(name: str, limit_seconds: float) -> AsyncIterator[None]:
 
     Raises:
         PluginError: it raised anything at all, or did not return in time.
+        ConfigError: its settings are wrong.
     """
     printed, environment = io.StringIO(), dict(os.environ)
     try:
@@ -219,8 +232,8 @@ async def _contained(name: str, limit_seconds: float) -> AsyncIterator[None]:
             log.info("plugin %s printed while loading: %s", name, printed.getvalue())
 
 
-def _plugin_error(name: str, error: BaseException) -> PluginError:
-    if isinstance(error, PluginError):
+def _plugin_error(name: str, error: BaseException) -> CosError:
+    if isinstance(error, PluginError | ConfigError):
         return error
     log.error("plugin %s failed to load", name, exc_info=error)
     what = str(error) if isinstance(error, CosError) else f"{type(error).__name__}: {error}"

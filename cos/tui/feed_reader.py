@@ -8,6 +8,7 @@ from uuid import UUID
 from cos.agent.errors import CosError
 from cos.agent.events import TurnCompleted
 from cos.core.live import (
+    PluginEvent,
     Resync,
     SessionDeleted,
     SessionEvent,
@@ -59,6 +60,8 @@ class FeedReader:
     async def _learn(self, event: CoreEvent) -> None:
         if isinstance(event, SessionEvent):
             await self._of_session(event)
+            return
+        if isinstance(event, PluginEvent):
             return
         self._conversations.take(event)
         if isinstance(event, TurnCompleted):

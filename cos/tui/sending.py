@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from cos.agent.errors import CosError
 from cos.agent.ids import new_id
-from cos.core.attachments import read_picture
 from cos.core.inbound import Accepted, Inbound
+from cos.core.pictures import read_picture
 from cos.tui.outgoing import Outgoing
 from cos.tui.transcript.entries import Notice
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cos.agent.errors import CosError
 from cos.agent.events import MessageDelta, ThinkingDelta, ToolOutput
-from cos.core.live import SessionEvent, session_of
+from cos.core.live import PluginEvent, SessionEvent, session_of
 from cos.core.session_query import SessionQuery, SessionQueryError, parse_session_query
 from cos.tui import wording
 
@@ -33,7 +33,7 @@ ENOUGH_ROWS = 60
 """A filtered list is read on until so many rows were found, or the list ends."""
 _CHANGES = frozenset(
     {"session.created", "session.updated", "turn.started", "turn.completed", "approval.requested",
-     "approval.resolved", "queue.changed", "session.touched", "context.updated"}
+     "approval.resolved", "queue.changed", "session.touched", "session.rewound", "session.deleted", "context.updated"}
 )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ class SessionMonitor:
     def take(self, event: CoreEvent) -> None:
         """Note what happened; the row follows in a moment."""
         lines = self._screen.sessions.lines
-        if not isinstance(event, SessionEvent):
+        if not isinstance(event, SessionEvent | PluginEvent):
             if lines.activities.take(event):
                 lines.draw_again([session_of(event)])
             if isinstance(event, MessageDelta | ThinkingDelta | ToolOutput):

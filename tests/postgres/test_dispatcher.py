@@ -16,12 +16,13 @@ from cos.agent.messages import UserMessage
 from cos.agent.provider import StreamStarted, TextChunk
 from cos.agent.providers.scripted import Script, called, said
 from cos.agent.records import ApprovalAnswer, TurnStatus
-from cos.core.attachments import AttachmentError, read_picture
+from cos.core.attachments import AttachmentError
 from cos.core.commands import Command, CommandAnswer, CommandCall
 from cos.core.config_errors import ProfileError
 from cos.core.errors import CommandError, PluginError, SessionError
 from cos.core.inbound import Inbound
 from cos.core.live import QueueChanged, SessionCreated
+from cos.core.pictures import read_picture
 from cos.core.plugin_api import Registrations
 from cos.core.postgres.session_list import SessionList
 from cos.core.session_query import SessionQuery

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cos.agent.images import MOST_BYTES
+from cos.agent.image_types import MOST_BYTES
 from cos.core.attachments import Attachment, AttachmentError, image_at
 from cos.tui.dropped_paths import image_paths
 from cos.tui.paste_fold import CLOSE, OPEN, Folds, clean, is_long

@@ -53,6 +53,11 @@ class Database:
             name="cos",
         )
 
+    @property
+    def owner_key(self) -> int:
+        """The key of the lock of this process."""
+        return boot_key(self.boot_id)
+
     async def open(self) -> Self:
         """Connect and take the lock of this process.
 

@@ -27,6 +27,12 @@ def core_statements(topic: str) -> Mapping[str, LiteralString]:
     return read_statements(shipped("sql") / "core" / "queries" / f"{topic}.sql")
 
 
+@cache
+def plugin_statements(name: str, topic: str) -> Mapping[str, LiteralString]:
+    """The statements of `sql/<name>/queries/<topic>.sql` of a shipped plugin."""
+    return read_statements(shipped("sql") / name / "queries" / f"{topic}.sql")
+
+
 def core_schema() -> LiteralString:
     """The schema of the core's tables."""
     return _literal((shipped("sql") / "core" / "schema.sql").read_text(encoding="utf-8"))

@@ -1,0 +1,28 @@
+"""What plugins of a process with a database may use of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from cos.core.plugin_host import PluginHost
+from cos.core.postgres.statements import core_statements
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from cos.core.config import Config
+    from cos.core.live import CoreEvent
+    from cos.core.postgres.database import Database
+
+
+def plugin_host(
+    database: Database, config: Config, profiles: Sequence[str], publish: Callable[[CoreEvent], None]
+) -> PluginHost:
+    """The loans of a running core."""
+
+    async def titles(session_ids: Sequence[UUID]) -> dict[UUID, str]:
+        rows = await database.fetch(core_statements("plugins")["session_titles"], {"ids": list(session_ids)})
+        return {row["id"]: row["title"] for row in rows}
+
+    return PluginHost(database=database, publish=publish, profiles=tuple(profiles), source=config.source, titles=titles)

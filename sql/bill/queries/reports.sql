@@ -1,0 +1,75 @@
+-- name: grouped
+-- One row per group of the kind asked for and the true total, from one snapshot.
+SELECT false AS is_total,
+       CASE %(period)s::text WHEN 'day' THEN f.day::text WHEN 'week' THEN date_trunc('week', f.day)::date::text
+            WHEN 'month' THEN to_char(f.day, 'YYYY-MM') ELSE f.name END AS label,
+       sum(f.calls)::bigint AS calls, sum(f.unpriced)::bigint AS unpriced, sum(f.lost)::bigint AS lost,
+       sum(f.partial)::bigint AS partial, sum(f.cost_usd) AS cost_usd, sum(f.cache_saved_usd) AS cache_saved_usd,
+       sum(f.input_tokens)::bigint AS input_tokens, sum(f.output_tokens)::bigint AS output_tokens,
+       sum(f.cache_read_tokens)::bigint AS cache_read_tokens,
+       sum(f.cache_write_5m_tokens)::bigint AS cache_write_5m_tokens,
+       sum(f.cache_write_1h_tokens)::bigint AS cache_write_1h_tokens
+FROM bill_facts(%(kind)s, %(since)s::date, %(until)s::date, %(timezone)s) f
+GROUP BY 2
+UNION ALL
+SELECT true, NULL, COALESCE(sum(f.calls), 0)::bigint, COALESCE(sum(f.unpriced), 0)::bigint,
+       COALESCE(sum(f.lost), 0)::bigint, COALESCE(sum(f.partial), 0)::bigint, COALESCE(sum(f.cost_usd), 0),
+       COALESCE(sum(f.cache_saved_usd), 0), COALESCE(sum(f.input_tokens), 0)::bigint,
+       COALESCE(sum(f.output_tokens), 0)::bigint, COALESCE(sum(f.cache_read_tokens), 0)::bigint,
+       COALESCE(sum(f.cache_write_5m_tokens), 0)::bigint, COALESCE(sum(f.cache_write_1h_tokens), 0)::bigint
+FROM bill_facts('all', %(since)s::date, %(until)s::date, %(timezone)s) f;
+
+-- name: session
+-- The session's own calls, and all calls below it in the tree of sessions, itself included.
+SELECT b.with_children, count(c.turn_id) AS calls,
+       count(c.turn_id) FILTER (WHERE c.cost_usd IS NULL AND c.status <> 'lost') AS unpriced,
+       count(c.turn_id) FILTER (WHERE c.status = 'lost') AS lost,
+       count(c.turn_id) FILTER (WHERE c.is_partial) AS partial,
+       COALESCE(sum(c.cost_usd), 0) AS cost_usd, COALESCE(sum(c.cache_saved_usd), 0) AS cache_saved_usd,
+       COALESCE(sum(c.input_tokens), 0)::bigint AS input_tokens,
+       COALESCE(sum(c.output_tokens), 0)::bigint AS output_tokens,
+       COALESCE(sum(c.cache_read_tokens), 0)::bigint AS cache_read_tokens,
+       COALESCE(sum(c.cache_write_5m_tokens), 0)::bigint AS cache_write_5m_tokens,
+       COALESCE(sum(c.cache_write_1h_tokens), 0)::bigint AS cache_write_1h_tokens
+FROM (VALUES (false), (true)) AS b (with_children)
+LEFT JOIN model_calls c ON c.session_path @> ARRAY[%(session_id)s::uuid] AND c.status <> 'running'
+                       AND (b.with_children OR c.session_id = %(session_id)s)
+GROUP BY b.with_children ORDER BY b.with_children;
+
+-- name: running
+SELECT count(*) AS calls FROM model_calls WHERE status = 'running';
+
+-- name: days
+-- The last days up to today, also those without a call, oldest first.
+SELECT d.day::date AS day, COALESCE(sum(f.cost_usd), 0) AS cost_usd
+FROM generate_series((clock_timestamp() AT TIME ZONE %(timezone)s)::date - (%(count)s::integer - 1),
+                     (clock_timestamp() AT TIME ZONE %(timezone)s)::date, interval '1 day') AS d (day)
+LEFT JOIN bill_facts('all', (clock_timestamp() AT TIME ZONE %(timezone)s)::date - (%(count)s::integer - 1), NULL,
+                     %(timezone)s) f ON f.day = d.day::date
+GROUP BY d.day ORDER BY d.day;
+
+-- name: today
+SELECT (clock_timestamp() AT TIME ZONE %(timezone)s)::date AS day;
+
+-- name: speed
+-- Of calls that ended well. Tokens per second are those of the time after the first token.
+SELECT c.model, count(*) AS calls, avg(c.ttft_ms)::float8 AS ttft_ms,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY c.ttft_ms) AS ttft_median_ms,
+       percentile_cont(0.95) WITHIN GROUP (ORDER BY c.ttft_ms) AS ttft_p95_ms,
+       (sum(c.output_tokens) FILTER (WHERE c.duration_ms > c.ttft_ms) * 1000.0
+        / NULLIF(sum(c.duration_ms - c.ttft_ms) FILTER (WHERE c.duration_ms > c.ttft_ms AND c.output_tokens IS NOT NULL),
+                 0))::float8 AS tokens_per_second
+FROM model_calls c
+WHERE c.status = 'ok' AND c.ttft_ms IS NOT NULL
+  AND c.started_at >= COALESCE(%(since)s::date::timestamp AT TIME ZONE %(timezone)s, '-infinity')
+  AND c.started_at < COALESCE(%(until)s::date::timestamp AT TIME ZONE %(timezone)s, 'infinity')
+GROUP BY c.model ORDER BY c.model;
+
+-- name: calls
+-- The calls of one session, newest first; with those of its children when asked for.
+SELECT c.turn_id, c.ordinal, c.session_id, c.started_at, c.model, c.response_model, c.cause, c.attempt, c.status,
+       c.is_partial, c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_5m_tokens,
+       c.cache_write_1h_tokens, c.cost_usd, c.price_source, c.ttft_ms, c.duration_ms, c.error
+FROM model_calls c
+WHERE c.session_path @> ARRAY[%(session_id)s::uuid] AND (%(with_children)s OR c.session_id = %(session_id)s)
+ORDER BY c.started_at DESC, c.turn_id DESC, c.ordinal DESC LIMIT %(limit)s;

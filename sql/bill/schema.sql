@@ -1,0 +1,216 @@
+-- CommonBill's tables. Runs on every start under the lock of the schemas; every statement may run again.
+-- There is no foreign key to the core's tables: what a call cost outlives the session that made it.
+
+-- One row per attempt of a model call, written before the request leaves.
+CREATE TABLE IF NOT EXISTS model_calls (
+    turn_id uuid NOT NULL,
+    -- The number of the attempt within its turn, from 1.
+    ordinal integer NOT NULL,
+    session_id uuid NOT NULL,
+    -- From the root session down to this one.
+    session_path uuid[] NOT NULL,
+    root_session_id uuid NOT NULL GENERATED ALWAYS AS (session_path[1]) STORED,
+    profile_id text NOT NULL,
+    parent_turn_id uuid,
+    depth integer NOT NULL,
+    -- The tags of the turn at that time, sorted, without duplicates.
+    tags text[] NOT NULL,
+    provider text NOT NULL,
+    -- The server that was asked, without credentials; NULL = the provider's own.
+    base_url text,
+    model text NOT NULL,
+    response_model text,
+    cause text NOT NULL CHECK (cause IN ('turn', 'retry', 'child', 'compaction', 'title')),
+    -- The number of the attempt within its call, from 1.
+    attempt integer NOT NULL,
+    -- running: under way. lost: its process ended before it did; what it cost is unknown.
+    status text NOT NULL DEFAULT 'running'
+        CHECK (status IN ('running', 'ok', 'error', 'cancelled', 'dropped', 'lost')),
+    -- Cut before the provider reported its totals: at least this much was used.
+    is_partial boolean NOT NULL DEFAULT false,
+    -- What the provider reported, NULL where it said nothing. Input is neither read from nor written to the cache.
+    input_tokens bigint CHECK (input_tokens >= 0),
+    output_tokens bigint CHECK (output_tokens >= 0),
+    cache_read_tokens bigint CHECK (cache_read_tokens >= 0),
+    cache_write_5m_tokens bigint CHECK (cache_write_5m_tokens >= 0),
+    cache_write_1h_tokens bigint CHECK (cache_write_1h_tokens >= 0),
+    -- NULL = unpriced (or lost, or still running), never 0 by default.
+    cost_usd numeric CHECK (cost_usd >= 0),
+    -- What the same tokens would have cost without a cache, less what they did cost. Below 0: writing did not pay off.
+    cache_saved_usd numeric,
+    -- US dollars per million tokens as they were used for this row, and where they came from.
+    rates json,
+    price_source text,
+    ttft_ms integer,
+    duration_ms integer,
+    error text,
+    started_at timestamptz NOT NULL,
+    ended_at timestamptz,
+    -- The key of the advisory lock that the process of this call holds as long as it lives.
+    owner_key bigint NOT NULL,
+    PRIMARY KEY (turn_id, ordinal),
+    CHECK ((status = 'running') = (ended_at IS NULL))
+);
+CREATE INDEX IF NOT EXISTS model_calls_by_time ON model_calls (started_at);
+CREATE INDEX IF NOT EXISTS model_calls_by_session ON model_calls (session_id, started_at);
+CREATE INDEX IF NOT EXISTS model_calls_by_path ON model_calls USING gin (session_path);
+CREATE INDEX IF NOT EXISTS model_calls_running ON model_calls (owner_key) WHERE status = 'running';
+CREATE INDEX IF NOT EXISTS model_calls_unpriced ON model_calls (started_at)
+    WHERE cost_usd IS NULL AND status NOT IN ('running', 'lost');
+
+-- The time zone whose days `bill_sums` counts. One row.
+CREATE TABLE IF NOT EXISTS bill_state (
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+    timezone text NOT NULL
+);
+
+-- The ended calls of each day, summed up for each group that they belong to: see bill_groups. They always equal the
+-- rows, because a trigger keeps them so.
+CREATE TABLE IF NOT EXISTS bill_sums (
+    kind text NOT NULL,
+    name text NOT NULL,
+    day date NOT NULL,
+    calls bigint NOT NULL,
+    unpriced bigint NOT NULL,
+    lost bigint NOT NULL,
+    partial bigint NOT NULL,
+    cost_usd numeric NOT NULL,
+    cache_saved_usd numeric NOT NULL,
+    input_tokens bigint NOT NULL,
+    output_tokens bigint NOT NULL,
+    cache_read_tokens bigint NOT NULL,
+    cache_write_5m_tokens bigint NOT NULL,
+    cache_write_1h_tokens bigint NOT NULL,
+    PRIMARY KEY (kind, name, day)
+);
+CREATE INDEX IF NOT EXISTS bill_sums_by_day ON bill_sums (kind, day);
+
+-- Once in a period a budget says that it is nearly or wholly spent. period_key: the first day, or the root session.
+CREATE TABLE IF NOT EXISTS bill_warnings (
+    scope text NOT NULL,
+    period text NOT NULL,
+    period_key text NOT NULL,
+    percent integer NOT NULL,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (scope, period, period_key, percent)
+);
+
+-- What a person allowed a budget to spend beyond its limit, once, in one period.
+CREATE TABLE IF NOT EXISTS bill_overrides (
+    id uuid PRIMARY KEY,
+    scope text NOT NULL,
+    period text NOT NULL,
+    period_key text NOT NULL,
+    extra_usd numeric NOT NULL CHECK (extra_usd > 0),
+    granted_by text NOT NULL,
+    granted_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX IF NOT EXISTS bill_overrides_by_period ON bill_overrides (scope, period, period_key);
+
+-- The groups of a call. Of kind `tag` one for each tag ('' without any), of kind `key:<key>` one for each key, named
+-- by all values that the call has for it; of every other kind exactly one. root: the call counts for its root session.
+CREATE OR REPLACE FUNCTION bill_groups(profile_id text, model text, tags text[], session_id uuid, root_session_id uuid)
+RETURNS TABLE (kind text, name text) LANGUAGE sql IMMUTABLE AS $$
+SELECT * FROM (VALUES ('all', ''), ('profile', profile_id), ('model', model), ('session', session_id::text),
+                      ('root', root_session_id::text)) AS v (kind, name)
+UNION ALL
+SELECT 'tag', t.tag FROM unnest(CASE WHEN tags = '{}' THEN ARRAY[''] ELSE tags END) AS t (tag)
+UNION ALL
+SELECT 'key:' || split_part(t.tag, ':', 1), string_agg(split_part(t.tag, ':', 2), ' + ' ORDER BY t.tag)
+FROM unnest(tags) AS t (tag) GROUP BY split_part(t.tag, ':', 1)
+$$;
+
+-- Add one call to its groups (sign 1) or take it away (sign -1).
+CREATE OR REPLACE FUNCTION bill_count(call model_calls, sign integer) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    day date := (call.started_at AT TIME ZONE (SELECT s.timezone FROM bill_state s))::date;
+BEGIN
+    INSERT INTO bill_sums AS b
+    SELECT g.kind, g.name, day, sign, sign * (call.cost_usd IS NULL AND call.status <> 'lost')::integer,
+           sign * (call.status = 'lost')::integer, sign * call.is_partial::integer,
+           sign * COALESCE(call.cost_usd, 0), sign * COALESCE(call.cache_saved_usd, 0),
+           sign * COALESCE(call.input_tokens, 0), sign * COALESCE(call.output_tokens, 0),
+           sign * COALESCE(call.cache_read_tokens, 0), sign * COALESCE(call.cache_write_5m_tokens, 0),
+           sign * COALESCE(call.cache_write_1h_tokens, 0)
+    FROM bill_groups(call.profile_id, call.model, call.tags, call.session_id, call.root_session_id) g
+    ORDER BY 1, 2
+    ON CONFLICT ON CONSTRAINT bill_sums_pkey DO UPDATE
+    SET calls = b.calls + excluded.calls, unpriced = b.unpriced + excluded.unpriced, lost = b.lost + excluded.lost,
+        partial = b.partial + excluded.partial, cost_usd = b.cost_usd + excluded.cost_usd,
+        cache_saved_usd = b.cache_saved_usd + excluded.cache_saved_usd,
+        input_tokens = b.input_tokens + excluded.input_tokens,
+        output_tokens = b.output_tokens + excluded.output_tokens,
+        cache_read_tokens = b.cache_read_tokens + excluded.cache_read_tokens,
+        cache_write_5m_tokens = b.cache_write_5m_tokens + excluded.cache_write_5m_tokens,
+        cache_write_1h_tokens = b.cache_write_1h_tokens + excluded.cache_write_1h_tokens;
+END $$;
+
+CREATE OR REPLACE FUNCTION bill_keep_sums() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP <> 'INSERT' AND OLD.status <> 'running' THEN
+        PERFORM bill_count(OLD, -1);
+    END IF;
+    IF TG_OP <> 'DELETE' AND NEW.status <> 'running' THEN
+        PERFORM bill_count(NEW, 1);
+    END IF;
+    RETURN NULL;
+END $$;
+
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'model_calls_sums' AND tgrelid = 'model_calls'::regclass) THEN
+        CREATE TRIGGER model_calls_sums AFTER INSERT OR UPDATE OR DELETE ON model_calls
+            FOR EACH ROW EXECUTE FUNCTION bill_keep_sums();
+    END IF;
+END $$;
+
+-- Sums of the days from `since` to before `until` (NULL = no bound), one row per day and group of the kind `wanted`
+-- (NULL = of every kind). Days of the kept time zone come from bill_sums, those of any other from the rows.
+CREATE OR REPLACE FUNCTION bill_facts(wanted text, since date, until date, tz text)
+RETURNS TABLE (kind text, name text, day date, calls bigint, unpriced bigint, lost bigint, partial bigint,
+               cost_usd numeric, cache_saved_usd numeric, input_tokens bigint, output_tokens bigint,
+               cache_read_tokens bigint, cache_write_5m_tokens bigint, cache_write_1h_tokens bigint)
+LANGUAGE sql STABLE AS $$
+SELECT b.kind, b.name, b.day, b.calls, b.unpriced, b.lost, b.partial, b.cost_usd, b.cache_saved_usd, b.input_tokens,
+       b.output_tokens, b.cache_read_tokens, b.cache_write_5m_tokens, b.cache_write_1h_tokens
+FROM bill_sums b
+WHERE tz = (SELECT s.timezone FROM bill_state s) AND b.calls <> 0 AND (wanted IS NULL OR b.kind = wanted)
+  AND b.day >= COALESCE(since, '-infinity') AND b.day < COALESCE(until, 'infinity')
+UNION ALL
+SELECT g.kind, g.name, r.day, sum(r.calls)::bigint, sum(r.unpriced)::bigint, sum(r.lost)::bigint,
+       sum(r.partial)::bigint, sum(r.cost_usd), sum(r.cache_saved_usd), sum(r.input_tokens)::bigint,
+       sum(r.output_tokens)::bigint, sum(r.cache_read_tokens)::bigint, sum(r.cache_write_5m_tokens)::bigint,
+       sum(r.cache_write_1h_tokens)::bigint
+FROM (
+    SELECT (c.started_at AT TIME ZONE tz)::date AS day, c.profile_id, c.model, c.tags, c.session_id, c.root_session_id,
+           count(*) AS calls, count(*) FILTER (WHERE c.cost_usd IS NULL AND c.status <> 'lost') AS unpriced,
+           count(*) FILTER (WHERE c.status = 'lost') AS lost, count(*) FILTER (WHERE c.is_partial) AS partial,
+           COALESCE(sum(c.cost_usd), 0) AS cost_usd, COALESCE(sum(c.cache_saved_usd), 0) AS cache_saved_usd,
+           COALESCE(sum(c.input_tokens), 0) AS input_tokens, COALESCE(sum(c.output_tokens), 0) AS output_tokens,
+           COALESCE(sum(c.cache_read_tokens), 0) AS cache_read_tokens,
+           COALESCE(sum(c.cache_write_5m_tokens), 0) AS cache_write_5m_tokens,
+           COALESCE(sum(c.cache_write_1h_tokens), 0) AS cache_write_1h_tokens
+    FROM model_calls c
+    WHERE tz IS DISTINCT FROM (SELECT s.timezone FROM bill_state s) AND c.status <> 'running'
+      AND c.started_at >= COALESCE(since::timestamp AT TIME ZONE tz, '-infinity')
+      AND c.started_at < COALESCE(until::timestamp AT TIME ZONE tz, 'infinity')
+    GROUP BY 1, 2, 3, 4, 5, 6
+) AS r
+CROSS JOIN LATERAL bill_groups(r.profile_id, r.model, r.tags, r.session_id, r.root_session_id) AS g
+WHERE wanted IS NULL OR g.kind = wanted
+GROUP BY 1, 2, 3
+$$;
+
+-- Let bill_sums count the days of another time zone: all of them are summed up again.
+CREATE OR REPLACE FUNCTION bill_use_timezone(tz text) RETURNS void LANGUAGE plpgsql SET work_mem = '128MB' AS $$
+BEGIN
+    LOCK TABLE model_calls IN SHARE ROW EXCLUSIVE MODE;
+    IF EXISTS (SELECT FROM bill_state s WHERE s.timezone = tz) THEN
+        RETURN;
+    END IF;
+    DELETE FROM bill_state;
+    DELETE FROM bill_sums;
+    -- While bill_state is empty, bill_facts reads the rows.
+    INSERT INTO bill_sums SELECT * FROM bill_facts(NULL, NULL, NULL, tz);
+    INSERT INTO bill_state (timezone) VALUES (tz);
+END $$;
