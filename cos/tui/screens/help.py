@@ -19,19 +19,43 @@ if TYPE_CHECKING:
 KEYS: Final = """\
 Everywhere
   F1            this help
-  F2            sessions: arrows choose, Enter opens
-  F3            conversation: arrows move, Space folds, End follows again
-  F4            approvals: only there do letters decide
+  F2            the sessions; F3 the conversation; F4 what waits for your answer; F5 waiting messages
   F6            the profile of the next new session
   Ctrl+N        a new session
+  Ctrl+Up/Down  the session above or below
+  Ctrl+F        search in the conversation
   Ctrl+P        all commands
   Esc           closes what lies on top; in the composer it stops the running turn
   Ctrl+C        copies a selection, else clears the composer; pressed twice it quits
+  +, -          make the side pane with the focus wider or narrower; its edge can be dragged, too
 
 Composer
-  Enter         sends; while a turn runs, the message waits in the queue
+  Enter         sends; while a turn runs, the message waits for its end
+  Ctrl+S        while a turn runs: say it into the turn, at its next step
+  Ctrl+T        while a turn runs: stop the turn and send
   Ctrl+J        new line (also Shift+Enter and Alt+Enter where the terminal tells them apart)
-  Up, Down      earlier messages, at the first and the last line
+  Up, Down      earlier messages of this profile, at the first and the last line; Ctrl+R searches in them
+  /, @          complete a command, a file of the agent's folder; Tab takes it
+  Ctrl+O        unfold a long paste
+  Ctrl+G        write in $VISUAL or $EDITOR
+
+Waiting messages (F5)
+  e, d, s, n    edit, remove, say it into the running turn, send it now
+
+Sessions (F2)
+  Enter, Space  open; look at it, and answer it, without opening
+  n, r, t, f    new, rename, tags, fork
+  a, d          archive (again: take back), delete; what goes is said first
+  right, left   show and hide child sessions
+  /             filter: words, #tag, profile:work, state:waiting, since:2d
+
+Conversation (F3)
+  up, down      move; with Shift they select entries
+  Space         fold and unfold; End follows again
+  /, n, N       search, next and previous match
+  c, b, w       copy the entry, copy its next code block, write it to a file
+  o, e          open in $PAGER, in $EDITOR
+  u, f, R       rewind to before this turn, fork after it, run the last prompt again
 
 Approvals (F4)
   y             allow this call, once
@@ -43,9 +67,10 @@ Approvals (F4)
   v             the whole text on the full screen
   Space         mark a call among those of one step; then y and n answer all marked ones
   left, right   the request before or after
+  1 to 9, t     of a question: choose, then y or Enter sends it; answer in your own words
 
 A request takes no answer until it has been on screen for a moment with a quiet keyboard, and until its end has been
-in view. Enter never allows one.
+in view. Enter never allows a call.
 """
 
 
