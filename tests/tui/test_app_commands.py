@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual.command import CommandPalette
 
+from cos.agent.errors import CosError
 from cos.agent.providers.scripted import said
 from cos.tui.preferences import Preferences
 from cos.tui.screens.help import Help
@@ -93,3 +95,13 @@ async def test_a_spoiled_file_of_preferences_counts_as_none(tmp_path: Path) -> N
         assert Preferences.load(file) == Preferences()
     file.write_text('{"left": 1, "right": 1000}')
     assert (Preferences.load(file).left, Preferences.load(file).right) == (18, 80)
+
+
+async def test_work_that_fails_is_said_whoever_began_it(core_home: CoreHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object) -> None:
+        raise CosError("the list is on fire")
+
+    async with chat_in(core_home) as chat:
+        monkeypatch.setattr(chat.control.actions, "go", broken)
+        await chat.pilot.press("ctrl+down")
+        await chat.until(lambda: "the list is on fire" in chat.notices())

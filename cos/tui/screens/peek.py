@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, Static
 
+from cos.tui.failing_work import TellsFailures
 from cos.tui.transcript.paged import PagedView
 from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approvals_pane import ApprovalsPane
@@ -53,7 +54,7 @@ class Peeked(Protocol):
     async def reply(self, text: str) -> None: ...
 
 
-class Peek(ModalScreen[bool]):
+class Peek(TellsFailures, ModalScreen[bool]):
     """Its result says whether the session is to be opened."""
 
     DEFAULT_CSS = """

@@ -12,12 +12,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, Static
 
 from cos.tui import wording
+from cos.tui.failing_work import TellsFailures
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 
-class SaveAs(ModalScreen[Path | None]):
+class SaveAs(TellsFailures, ModalScreen[Path | None]):
     """The result is the file that was written, None when the user went back. No file is ever replaced."""
 
     DEFAULT_CSS = """

@@ -14,6 +14,7 @@ from textual.widgets import Footer, Static
 from cos.agent.errors import CosError
 from cos.agent.text import visible
 from cos.tui import wording
+from cos.tui.failing_work import TellsFailures
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 MOST_TITLES = 8
 
 
-class SessionDelete(ModalScreen[bool]):
+class SessionDelete(TellsFailures, ModalScreen[bool]):
     """Its result says whether the session is gone."""
 
     DEFAULT_CSS = """

@@ -12,12 +12,13 @@ from textual.widgets import Footer, Input, Static
 
 from cos.agent.errors import CosError
 from cos.agent.text import visible
+from cos.tui.failing_work import TellsFailures
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 
-class SessionDialog(ModalScreen[bool]):
+class SessionDialog(TellsFailures, ModalScreen[bool]):
     """Its result says whether something was changed."""
 
     DEFAULT_CSS = """

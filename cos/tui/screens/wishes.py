@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import on, work
 
+from cos.tui.failing_work import TellsFailures
 from cos.tui.screens.main import MainScreen
 from cos.tui.transcript.paged import PagedView
 from cos.tui.turn_actions import TurnWish
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from cos.tui.session_control import SessionControl
 
 
-class WishingScreen(MainScreen):
+class WishingScreen(TellsFailures, MainScreen):
     """The main screen, once it is connected with what carries wishes out."""
 
     def __init__(self, timing: Timing, preferences: Preferences) -> None:

@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from cos.agent.errors import CosError
 from cos.tui import wording
+from cos.tui.failing_work import TellsFailures
 from cos.tui.widgets.completion_list import Choice, CompletionList
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ SHOWN_CHARACTERS = 300
 Find = Callable[[list[str]], Awaitable[list[str]]]
 
 
-class HistorySearch(Vertical):
+class HistorySearch(TellsFailures, Vertical):
     """Hidden until it is opened; it closes with its answer."""
 
     DEFAULT_CSS = """

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from cos.tui.conversation_search import ConversationSearch, Found
+from cos.tui.failing_work import TellsFailures
 from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.search_bar import SearchBar
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 
-class SearchPane(Vertical):
+class SearchPane(TellsFailures, Vertical):
     """Searching goes on while the user types; the marks stay until the search is ended."""
 
     DEFAULT_CSS = """

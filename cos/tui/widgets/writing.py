@@ -16,6 +16,7 @@ from cos.agent.errors import CosError
 from cos.tui.burst import BURST_SECONDS
 from cos.tui.completing import Completing
 from cos.tui.external_editor import EditorError, edited, editor_command
+from cos.tui.failing_work import TellsFailures
 from cos.tui.prompt_history import PromptHistory
 from cos.tui.widgets.completion_list import CompletionList
 from cos.tui.widgets.composer import Composer
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 PAGE = 50
 
 
-class Writing(Vertical):
+class Writing(TellsFailures, Vertical):
     """`at` says for which profile; what is sent comes out as `Composer.Submitted`."""
 
     DEFAULT_CSS = """
