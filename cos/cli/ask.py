@@ -111,7 +111,9 @@ async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
         if wish.timeout_seconds is not None:
             _cancel_after(core, accepted.session_id, wish.timeout_seconds, output)
         answers = _answers(core, wish)
-        return _exit_code(await _follow(events, accepted.session_id, turn, answers, output))
+        end = await _follow(events, accepted.session_id, turn, answers, output)
+        await core.edits.seen(accepted.session_id)
+        return _exit_code(end)
 
 
 def _answers(core: Core, wish: _Wish) -> TerminalAnswers | StandingRefusal | None:

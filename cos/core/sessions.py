@@ -56,6 +56,8 @@ class SessionRow:
     is_archived: bool
     context: ContextMeter | None
     """As in `Session`."""
+    model: str | None
+    """What somebody has chosen for this session, over the profile's."""
     turn_status: TurnStatus | None
     """Of the newest turn; None when there is none."""
     turn_started_at: datetime | None

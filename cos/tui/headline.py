@@ -37,7 +37,8 @@ def status_of(
     return Status(
         profile=profile.id,
         tags=tuple(sorted(tags)),
-        model=(newest.model if newest else None)
+        model=(row.model if row else None)
+        or (newest.model if newest else None)
         or (meter.model if meter else None)
         or profile.settings.model
         or profile.settings.provider,

@@ -40,7 +40,7 @@ def row(number: int, title: str | None, status: TurnStatus | None, *, minutes: i
         "id": numbered(number), "profile_id": "work", "title": title, "tags": ("client:acme",),
         "parent_session_id": None, "root_session_id": numbered(number), "created_at": NOW,
         "last_activity_at": NOW - timedelta(minutes=minutes), "queue_paused": False, "is_archived": False,
-        "context": ContextMeter(model="m", used=31_000, window=200_000), "turn_status": status,
+        "context": ContextMeter(model="m", used=31_000, window=200_000), "model": None, "turn_status": status,
         "turn_started_at": NOW - timedelta(seconds=42, minutes=minutes), "turn_completed_at": ended,
         "is_unseen": False, "waiting": 0, "waiting_since": None, "waiting_kind": None, "queued": 0, "children": 0,
     }  # fmt: skip
