@@ -23,7 +23,9 @@ from cos.core.effective import Flags
 from cos.core.paths import Paths
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.grants import Grants
+from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.schema import apply_core_schema
+from cos.core.postgres.sweep import sweep_orphans
 from cos.core.profiles import load_profiles
 from cos.core.questions import meant_answer, numbered
 from cos.core.rule_json import rule_object, rule_words
@@ -119,6 +121,8 @@ async def _opened() -> AsyncIterator[tuple[Approvals, RuleKeeper]]:
     database, embedded = await open_database(config, request)
     try:
         await apply_core_schema(database)
+        # What a process that died has left asks for nothing any more.
+        await sweep_orphans(database, PostgresJournal(database))
         # Rules of whole tools name where the tool comes from; the list of plugins is not loaded for that.
         yield Approvals(database), RuleKeeper(profiles, {}, Grants(database))
     finally:

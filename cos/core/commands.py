@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from cos.agent.identity import Source
     from cos.core.inbound import Inbound
+    from cos.core.pictures import Picture
     from cos.core.sessions import Session
 
 CORE: Final = "core"
@@ -32,6 +33,8 @@ class CommandCall:
     """What stands behind the name, stripped."""
     profile_id: str
     source: Source
+    pictures: tuple[Picture, ...]
+    """That came with the text."""
     session: Session | None
     """None when no session is open yet; never None for a command that needs one."""
 
@@ -115,7 +118,7 @@ class Commands:
         Raises:
             CosError: it is unknown, needs a session, or cannot do what was asked.
         """
-        parsed = parse_command(inbound.text)
+        parsed = None if inbound.is_verbatim else parse_command(inbound.text)
         if parsed is None:
             return None
         name, argument = parsed
@@ -123,8 +126,12 @@ class Commands:
         if command.needs_session and session is None:
             raise CommandError(f"/{name} works on a session; send a first message, or open one")
         call = CommandCall(
-            argument=argument, profile_id=inbound.profile_id, source=inbound.source, session=session
-        )  # fmt: skip
+            argument=argument,
+            profile_id=inbound.profile_id,
+            source=inbound.source,
+            pictures=inbound.pictures,
+            session=session,
+        )
         return await command.run(call)
 
 

@@ -30,6 +30,8 @@ class Inbound:
     pictures: tuple[Picture, ...] = ()
     parts: tuple[Part, ...] = ()
     """Of a message that is sent again: stored already."""
+    is_verbatim: bool = False
+    """The text is a message, also when it begins with a slash."""
     mode: DeliveryMode = "queue"
     """While a turn runs: wait for the next one, go into it at its next step, or cancel it and be the next prompt.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,8 +100,8 @@ class SessionCommands:
 
     async def _undo(self, call: CommandCall) -> CommandAnswer:
         turns = call.argument or "1"
-        if not turns.isdecimal() or int(turns) < 1:
-            raise CommandError(f"/undo takes a number of turns, not {call.argument!r}")
+        if not re.fullmatch("[0-9]{1,6}", turns) or int(turns) < 1:
+            raise CommandError(f"/undo takes a number of turns, not {call.argument[:40]!r}")
         undone = await self._core.edits.undo(call.open_session.id, int(turns))
         what = "the last turn" if undone.turns == 1 else f"the last {undone.turns} turns"
         return CommandAnswer(text=f"Took back {what}; it is kept in the database.", draft="\n\n".join(undone.prompts))
@@ -129,6 +130,8 @@ class SessionCommands:
                 source=call.source,
                 session_id=call.open_session.id,
                 mode=mode,
+                pictures=call.pictures,
+                is_verbatim=True,
             )
         )
         return CommandAnswer(turn_id=accepted.turn_id)
@@ -149,7 +152,9 @@ class SessionCommands:
 
     async def _export(self, call: CommandCall) -> CommandAnswer:
         words = call.argument.split(maxsplit=1)
-        kind: Format = "json" if words and words[0] == "json" else "markdown"
+        kind: Format = "json" if words and (words[0] == "json" or words[-1].endswith(".json")) else "markdown"
+        if "\x00" in call.argument:
+            raise CommandError("a file's name cannot hold the character U+0000")
         if words and words[0] in _SUFFIXES:
             words.pop(0)
         session = call.open_session
@@ -171,8 +176,15 @@ class SessionCommands:
 
 
 def _target(named: str) -> Path:
-    """Relative to where cos was started."""
-    return Path.cwd() / Path(named).expanduser()
+    """Relative to where cos was started.
+
+    Raises:
+        CommandError: it is no path.
+    """
+    try:
+        return Path.cwd() / Path(named).expanduser()
+    except RuntimeError as error:
+        raise CommandError(f"{named!r}: there is no such home folder") from error
 
 
 def changed_tags(tags: Iterable[str], argument: str) -> tuple[Tag, ...]:

@@ -67,7 +67,7 @@ class AppCommands:
         return [
             made("new", "[PROFILE]", "begin a new session", self._new),
             made("sessions", "", "go to the sessions", lambda _: self._pane("sessions")),
-            made("resume", "[ID]", "open a session by the first characters of its id", self._resume),
+            made("resume", "ID", "open a session by the first characters of its id", self._resume),
             made("profile", "[PROFILE]", "the profiles; with a name: a new session with it", self._profile),
             made("approvals", "", "go to what waits for your answer", lambda _: self._pane("approvals")),
             made("theme", "[NAME]", "the themes; with a name (or light, dark): use it", self._theme),
@@ -85,7 +85,7 @@ class AppCommands:
 
     async def _resume(self, argument: str) -> CommandAnswer:
         if not argument:
-            return await self._pane("sessions")
+            raise CommandError("/resume takes the first characters of a session's id; F2 lists the sessions")
         return CommandAnswer(session_id=await self._find_session(argument))
 
     async def _profile(self, argument: str) -> CommandAnswer:

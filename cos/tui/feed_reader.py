@@ -77,7 +77,11 @@ class FeedReader:
         elif isinstance(event, SessionDeleted):
             self._conversations.forget(session_id)
             if session_id == control.current:
+                # What is being written goes along into the next one.
+                written = control.screen.composer.draft
                 control.new(event.profile_id)
+                control.screen.composer.put_back(written)
+                control.screen.notify("The open session was deleted.", severity="warning", markup=False)
         elif isinstance(event, SessionTouched) and self._dispatcher.running(session_id) is None:
             # Another process works there: show what it has stored.
             self._conversations.forget(session_id)

@@ -40,8 +40,12 @@ class PeekedSession:
     def cards(self) -> Sequence[Card]:
         return self._control.answering.cards_of(self._row.id)
 
-    def show_in(self, view: Transcript) -> None:
-        self._peeking.conversations.of(self._row.id).show_in(view)
+    async def load(self, view: Transcript) -> None:
+        control = self._control
+        await control.load(self._row.id)
+        if self._peeking.session_id == self._row.id:
+            self._peeking.conversations.of(self._row.id).show_in(view)
+            await control.seeing.see(self._row.id)
 
     def hide(self) -> None:
         self._peeking.session_id = None
@@ -57,6 +61,9 @@ class PeekedSession:
     async def decide(self, approval_ids: Sequence[UUID], decision: Decision) -> None:
         for approval_id in approval_ids:
             await self._control.answering.decide(approval_id, decision)
+
+    async def answer(self, approval_id: UUID, answer: str) -> None:
+        await self._control.answering.reply(approval_id, answer)
 
     async def open_panel(self, panel: PanelName, card: Card, pane: ApprovalsPane) -> None:
         await self._control.panels.open(panel, card, pane)
@@ -78,15 +85,10 @@ class Peeking:
         """The session that is looked at."""
 
     async def peek(self, row: SessionRow) -> bool:
-        """Look at a session until the user goes on; whether it is to be opened.
-
-        Raises:
-            DatabaseError: its history cannot be read.
-        """
+        """Look at a session until the user goes on; whether it is to be opened."""
         control = self.control
-        await control.load(row.id)
         self.session_id = row.id
-        await control.seeing.see(row.id)
+        # On screen before anything is read: the next keys are meant for it.
         screen = Peek(PeekedSession(self, row), arm_seconds=control.screen.approvals.arming.seconds)
         wants_it_open: bool = await control.screen.app.push_screen_wait(screen)
         return wants_it_open

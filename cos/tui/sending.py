@@ -89,9 +89,12 @@ class Sending:
         """Put a message that was not taken where it was written, unless something else is written there now."""
         if place is self._places.open:
             self._screen.composer.put_back(outgoing.draft)
-        else:
+        elif place.is_read or place.session_id is None:
             place.draft = place.draft or outgoing.draft
             self._drafts.put(place, place.draft)
+        else:
+            # Its stored draft is not known here and stays; the text is one Up away.
+            self._screen.composer.prompts.sent(outgoing.text)
 
     async def _accepted(self, accepted: Accepted, place: Place) -> None:
         self._drafts.sent(place)

@@ -81,7 +81,9 @@ class SessionActions:
             case "tags":
                 await app.push_screen_wait(SessionTags(title, row.tags, lambda tags: editing.set_tags(row.id, tags)))
             case "fork":
-                await self._control.open(await editing.fork(row.id))
+                fork = await editing.fork(row.id)
+                await self._control.open(fork)
+                self._control.screen.sessions.lines.show(fork)
                 self._control.screen.close_panes()
             case "archive":
                 self._control.monitor.keep(row.id)

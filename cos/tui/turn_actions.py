@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from cos.agent.errors import CosError
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 TurnWish = ConversationPane.RewindWanted | ConversationPane.ForkWanted | ConversationPane.RetryWanted
 
 
+SURE_SECONDS = 5.0
+"""How long a first `u` waits for the second."""
+
+
 class TurnActions:
     """On the open session."""
 
@@ -24,6 +29,8 @@ class TurnActions:
         self._control = control
         self._editing = editing
         self._dispatcher = dispatcher
+        self._asked: tuple[UUID, float] | None = None
+        """Which turn a first `u` was for, and when."""
 
     async def do(self, wish: TurnWish) -> None:
         """Do it; what cannot be done is said."""
@@ -45,12 +52,18 @@ class TurnActions:
     async def _rewind(self, session_id: UUID, turn_id: UUID) -> None:
         """The prompts that are taken back come into an empty composer."""
         count = await self._editing.turns_from(session_id, turn_id)
+        turns = "1 turn" if count == 1 else f"{count} turns"
+        asked, self._asked = self._asked, (turn_id, time.monotonic())
+        if asked is None or asked[0] != turn_id or time.monotonic() - asked[1] > SURE_SECONDS:
+            self._say(f"u once more takes back {turns}, for good.")
+            return
+        self._asked = None
         undone = await self._editing.undo(session_id, count)
         screen = self._control.screen
+        where = "one Up away in the composer" if screen.composer.full_text else "in the composer"
         screen.composer.put_back("\n\n".join(undone.prompts))
         screen.close_panes()
-        taken = "1 turn" if undone.turns == 1 else f"{undone.turns} turns"
-        self._say(f"Took back {taken}; kept in the database, and what you wrote is in the composer.")
+        self._say(f"Took back {turns}; kept in the database, and what you wrote is {where}.")
 
     def _say(self, sentence: str) -> None:
         self._control.screen.notify(sentence, markup=False)

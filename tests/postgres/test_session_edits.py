@@ -19,7 +19,7 @@ from cos.agent.providers.scripted import Script, called, said
 from cos.agent.records import TurnStatus
 from cos.agent.tags import merge_tags
 from cos.core.errors import SessionError
-from cos.core.live import CoreEvent, SessionDeleted, SessionTouched, SessionUpdated
+from cos.core.live import CoreEvent, SessionDeleted, SessionRewound, SessionTouched, SessionUpdated
 from cos.core.neighbours import CHANNEL, Neighbours
 from cos.core.postgres.database import Database
 from cos.core.postgres.journal import PostgresJournal
@@ -148,7 +148,8 @@ async def test_undone_turns_leave_the_conversation_and_stay_in_the_database(core
         edits, spent = edits_of(core), await core.sessions.usage(undone)
         taken = await edits.undo(undone, 2)
         assert (taken.turns, taken.prompts) == (2, ("second", "third"))
-        assert isinstance(core.events[-1], SessionTouched)
+        assert isinstance(core.events[-1], SessionRewound)
+        assert len(core.events[-1].turn_ids) == 2
         assert await core.texts(undone) == ["first", "1"]
         page = await core.sessions.transcript(undone, limit=2)
         assert [row.message.model_dump()["text"] for row in page.messages] == ["first", "1"]

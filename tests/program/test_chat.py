@@ -34,27 +34,27 @@ def test_conversation_with_approval_denial_interrupt_quit_and_resume(program: Pr
     chat.until("demo · area:demo")
 
     chat.say("hello there")
-    chat.until("Welcome to cos", "to see thinking.", "○ idle")
+    chat.until("Welcome to cos", "to see thinking.", "idle ·")
     chat.say("run a command")
     chat.until("1 waiting · F4", "waiting terminal")
     chat.press("f4")
     chat.until("y allow once")
     chat.type("y")
-    chat.until("✓ ok", "The command ran", "○ idle", gone="waiting · F4")
+    chat.until("✓ ok", "The command ran", "idle ·", gone="waiting · F4")
 
     chat.say("run it again")
     chat.until("1 waiting · F4")
     chat.press("f4")
     chat.until("y allow once")
     chat.type("n")
-    chat.until("⊘ denied", "I do not claim", "○ idle")
+    chat.until("⊘ denied", "I do not claim", "idle ·")
 
     chat.say("what now, say it at length")
     chat.until("I am a scripted demo")
     chat.press("esc")
-    chat.until("⊘ cancelled", "stopped")
+    chat.until("cancelled ·", "stopped")
     chat.say("does the next message work")
-    chat.until("Here, say run a command", "○ idle")
+    chat.until("Here, say run a command", "idle ·")
 
     assert _quit(chat) == 0
     assert _is_restored(chat)
@@ -64,7 +64,7 @@ def test_conversation_with_approval_denial_interrupt_quit_and_resume(program: Pr
     again = program.chat("--session", session[:30])
     again.until("does the next message work", "Here, say run a command", "demo · area:demo")
     again.say("still here")
-    again.until("You said: still here", "○ idle")
+    again.until("You said: still here", "idle ·")
     assert _quit(again) == 0
     assert program.rows("SELECT status, count(*) FROM turns GROUP BY 1 ORDER BY 1") == [
         ("cancelled", 1),
@@ -82,7 +82,7 @@ def test_interrupt_at_an_open_request_cancels_it_and_keeps_the_draft(program: Pr
     chat.until("half a thought")
     chat.press("ctrl+d")
     chat.press("esc", "esc")
-    chat.until("⊘ cancelled", "half a thought", gone="waiting · F4")
+    chat.until("■ cancelled", "half a thought", gone="waiting · F4")
     assert program.rows("SELECT status FROM approvals") == [("cancelled",)]
     assert program.rows("SELECT status FROM tool_calls") == [("cancelled",)]
 

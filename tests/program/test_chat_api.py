@@ -52,24 +52,24 @@ def test_whole_conversation_is_shown_and_sent_append_only(cos: Program, api: Api
     both = (tool("read_file", {"path": "one.txt"}), tool("read_file", {"path": "two.txt"}))
     api.push(reply(text("I read both."), *both), reply(text("Both are short.")))
     chat.say("read the files")
-    assert chat.until("Both are short.", "○ idle").count("✓ ok") == 2
+    assert chat.until("Both are short.", "idle ·").count("✓ ok") == 2
 
     api.push(http_error(529, "overloaded_error", "Overloaded", headers={"retry-after": "1"}), reply(text("Now I can.")))
     chat.say("busy?")
     chat.until("is overloaded", "Trying again in")
-    chat.until("Now I can.", "○ idle")
+    chat.until("Now I can.", "idle ·")
 
     api.push(reply(open_text("It begins well"), drop()), reply(text("It begins well and ends well.")))
     chat.say("tell a story")
-    assert chat.until("It begins well and ends well.", "○ idle").count("It begins well") == 1
+    assert chat.until("It begins well and ends well.", "idle ·").count("It begins well") == 1
 
     api.push(reply(open_text("A long answer"), silence()), reply(text("Shorter.")))
     chat.say("at length")
     chat.until("A long answer")
     chat.press("esc")
-    chat.until("⊘ cancelled")
+    chat.until("cancelled ·")
     chat.say("shorter please")
-    chat.until("Shorter.", "○ idle")
+    chat.until("Shorter.", "idle ·")
 
     assert [request.refusal for request in api.requests] == [None] * len(api.requests)
     for before, after in zip(api.requests, api.requests[1:], strict=False):
@@ -96,9 +96,9 @@ def test_kill_while_a_tool_runs_loses_nothing_and_the_session_goes_on(cos: Progr
     again.until("wait please", "I wait a minute.", "? unknown terminal", "sleep 61.5", "interrupted")
     api.push(reply(text("Going on.")), reply(text("And on.")))
     again.say("go on")
-    again.until("Going on.", "○ idle")
+    again.until("Going on.", "idle ·")
     again.say("once more")
-    again.until("And on.", "○ idle")
+    again.until("And on.", "idle ·")
 
     for request in api.requests[1:]:
         results = re.findall(r'"tool_use_id": "toolu_sleep"', json.dumps(request.messages))
@@ -133,7 +133,7 @@ def test_kill_while_a_reply_streams_keeps_what_was_shown_and_what_was_queued(cos
     assert "for the running turn to end" not in shown
     api.push(reply(text("Another.")), reply(text("More.")))
     again.say("go on")
-    again.until("Another.", "More.", "○ idle")
+    again.until("Another.", "More.", "idle ·")
     said = [message["content"][-1].get("text") for message in api.requests[-1].messages]
     assert said == ["tell a story", "It was a dark and stormy", "then another", "Another.", "go on"]
 
@@ -150,7 +150,7 @@ def test_output_of_a_tool_never_controls_the_terminal(cos: Program, api: ApiServ
     api.push(reply(tool("terminal", {"command": ESCAPES})), reply(text("Done.\x1b[?1003l\x1b]0;owned\x07")))
     chat.say("print it")
     before = len(chat.raw)
-    chat.until("✓ ok", "Done.", "○ idle")
+    chat.until("✓ ok", "Done.", "idle ·")
     _unfold_last_call(chat)
     live = chat.raw[before:]
     again = cos.chat("--continue")

@@ -47,10 +47,10 @@ def test_a_steer_from_another_process_is_shown_where_it_went_in(cos: Program, ap
     chat.until(READY)
     _run(chat, api, "until [ -e go ]; do sleep 0.05; done; echo gone")
     _steer(cos, "and be brief")
-    chat.until("1 waiting: for the running turn to end", "» and be brief")
+    chat.until("1 waiting: for the running turn to end", "↪ steers · and be brief")
     api.push(reply(text("Briefly: done.")))
     (cos.home / "workspaces" / "home" / "go").touch()
-    shown = chat.until("and be brief", "Briefly: done.", "○ idle", gone="» and be brief")
+    shown = chat.until("and be brief", "Briefly: done.", "idle ·", gone="↪ steers · and be brief")
     assert shown.index("terminal") < shown.index("and be brief") < shown.index("Briefly: done.")
     content = api.requests[1].messages[2]["content"]
     assert [block["type"] for block in content] == ["tool_result", "text"]
@@ -74,7 +74,7 @@ def test_a_steer_written_while_a_tool_runs_outlives_a_killed_process(cos: Progra
     again.until("interrupted", "and be brief")
     api.push(reply(text("Yes, briefly.")), reply(text("Going on.")))
     again.say("go on")
-    again.until("Yes, briefly.", "Going on.", "○ idle")
+    again.until("Yes, briefly.", "Going on.", "idle ·")
     assert [request.refusal for request in api.requests] == [None] * 3
     sent = json.dumps(api.requests[-1].messages)
     assert [sent.count(words) for words in ("and be brief", "go on", "wait please")] == [1, 1, 1]

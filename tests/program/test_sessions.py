@@ -130,7 +130,7 @@ def test_the_turn_of_another_cos_is_neither_deleted_nor_undone(program: Program,
 def test_a_session_deleted_elsewhere_vanishes_from_an_open_app(program: Program) -> None:
     id_ = asked(program, "doomed")
     chat = program.chat("--profile", "demo", "--session", id_)
-    chat.until("Welcome to cos", "○ idle")
+    chat.until("Welcome to cos", "idle ·")
     kept = asked(program, "stays")
     chat.until("Sessions (2)", "stays")
     sessions(program, "delete", id_, "--yes")

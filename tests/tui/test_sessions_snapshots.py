@@ -85,7 +85,10 @@ class Look:
     def cards(self) -> list[Card]:
         return CARDS
 
-    def show_in(self, view: Transcript) -> None:
+    async def answer(self, approval_id: UUID, answer: str) -> None:
+        raise NotImplementedError
+
+    async def load(self, view: Transcript) -> None:
         view.set_entries(
             [
                 UserMessage(key="u", text="make the retry configurable"),

@@ -29,6 +29,8 @@ def _prompt_of(rows: list[Row]) -> UserMessage:
     message = message_from_json(rows[0]["body"]) if rows and rows[0]["body"] else None
     if not isinstance(message, UserMessage):
         raise SessionError("there is no turn in this session yet; send a message first")
+    if message.compaction is not None:
+        raise SessionError("the last turn was a compaction, which holds nothing to run again")
     if rows[0]["completed_at"] is None:
         raise SessionError("a turn runs in this session; stop it, or wait for its end")
     return message

@@ -12,6 +12,8 @@ from cos.plugins.workspace.process_tree import MARKER
 
 OWNER = "COS_OWNER"
 """Environment variable that names the cos that started a command, as `owner_mark` writes it."""
+_HOME = "COS_HOME"
+"""Another home is another cos, whose commands are not this user's business."""
 _COMMAND_CHARACTERS = 80
 _MOST = 5
 
@@ -36,7 +38,8 @@ def _strays() -> list[psutil.Process]:
     for process in psutil.process_iter():
         try:
             environment = process.environ()
-            if MARKER in environment and OWNER in environment and not _lives(environment[OWNER]):
+            is_ours = MARKER in environment and environment.get(_HOME, "") == os.environ.get(_HOME, "")
+            if is_ours and OWNER in environment and not _lives(environment[OWNER]):
                 found.append(process)
         except (psutil.Error, OSError):
             continue

@@ -92,7 +92,8 @@ class ChatScreen(WishingScreen):
         self.send(event.outgoing)
 
     def send(self, outgoing: Outgoing) -> None:
-        """Send a message, or run a slash command, where the user is."""
+        """Send a message, or run a slash command, where the user is; what comes of it is to be seen."""
+        self.conversation.follow()
         if self.control is None:
             self._unsent.append(outgoing)
             self.queue.show([Waiting(text=unsent.text) for unsent in self._unsent], "for the database")

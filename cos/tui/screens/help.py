@@ -47,7 +47,7 @@ Sessions (F2)
   n, r, t, f    new, rename, tags, fork
   a, d          archive (again: take back), delete; what goes is said first
   right, left   show and hide child sessions
-  /             filter: words, #tag, profile:work, state:waiting, since:2d
+  /             filter: words, #tag, profile:work, since:2d, state:waiting (running, failed, unseen, archived …)
 
 Conversation (F3)
   up, down      move; with Shift they select entries
@@ -55,7 +55,7 @@ Conversation (F3)
   /, n, N       search, next and previous match
   c, b, w       copy the entry, copy its next code block, write it to a file
   o, e          open in $PAGER, in $EDITOR
-  u, f, R       rewind to before this turn, fork after it, run the last prompt again
+  u u, f, R     rewind to before this turn (twice: it cannot be undone), fork after it, run the last prompt again
 
 Approvals (F4)
   y             allow this call, once

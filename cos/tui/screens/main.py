@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 COLUMNS = {"sessions": "left", "approvals": "right"}
 """Pane -> the column that holds it."""
+
+
+STOP_AGAIN_SECONDS = 1.5
+"""For so long after the pane of approvals has closed by itself, Esc stops nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,7 @@ class MainScreen(PanesScreen):
         super().__init__(preferences)
         self._timing = timing
         self._title = ""
+        self._left_approvals_at = 0.0
 
     def compose(self) -> ComposeResult:
         yield Static(id="title", markup=False)
@@ -110,6 +116,7 @@ class MainScreen(PanesScreen):
     def on_approvals_pane_emptied(self) -> None:
         """Nothing is left to answer: what is typed next belongs into the composer."""
         if self.approvals.has_focus:
+            self._left_approvals_at = time.monotonic()
             self.close_panes()
 
     def on_key(self) -> None:
@@ -151,4 +158,6 @@ class MainScreen(PanesScreen):
         self.close_panes()
 
     def action_stop(self) -> None:
-        self.post_message(self.StopWanted())
+        """Not right after the last answer: then Esc was meant for the pane that has just been left."""
+        if time.monotonic() - self._left_approvals_at > STOP_AGAIN_SECONDS:
+            self.post_message(self.StopWanted())

@@ -6,55 +6,23 @@ focus at first: to decide takes the same deliberate step as on the main screen.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, Static
 
-from cos.tui.failing_work import TellsFailures
+from cos.tui.screens.peek_requests import Peeked, PeekedRequests
 from cos.tui.transcript.paged import PagedView
 from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from uuid import UUID
-
     from textual import events
     from textual.app import ComposeResult
 
-    from cos.tui.widgets.approval_card import Card
-    from cos.tui.widgets.approvals_pane import Decision, PanelName
 
-
-class Peeked(Protocol):
-    """The session that is looked at."""
-
-    @property
-    def heading(self) -> str: ...
-
-    def cards(self) -> Sequence[Card]:
-        """What it and its children ask, oldest first."""
-        ...
-
-    def show_in(self, view: Transcript) -> None:
-        """Draw its conversation there, live, until `hide`."""
-        ...
-
-    def hide(self) -> None: ...
-
-    async def load_older(self) -> None: ...
-
-    async def decide(self, approval_ids: Sequence[UUID], decision: Decision) -> None: ...
-
-    async def open_panel(self, panel: PanelName, card: Card, pane: ApprovalsPane) -> None: ...
-
-    async def reply(self, text: str) -> None: ...
-
-
-class Peek(TellsFailures, ModalScreen[bool]):
+class Peek(PeekedRequests):
     """Its result says whether the session is to be opened."""
 
     DEFAULT_CSS = """
@@ -76,8 +44,7 @@ class Peek(TellsFailures, ModalScreen[bool]):
     ]
 
     def __init__(self, peeked: Peeked, *, arm_seconds: float) -> None:
-        super().__init__()
-        self._peeked = peeked
+        super().__init__(peeked)
         self._arm_seconds = arm_seconds
 
     def compose(self) -> ComposeResult:
@@ -87,12 +54,8 @@ class Peek(TellsFailures, ModalScreen[bool]):
         yield Input(placeholder="Reply without opening it; Enter sends", select_on_focus=False)
         yield Footer(show_command_palette=False)
 
-    @property
-    def approvals(self) -> ApprovalsPane:
-        return self.query_one(ApprovalsPane)
-
     def on_mount(self) -> None:
-        self._peeked.show_in(self.query_one(Transcript))
+        self._load()
         self._draw_requests()
         self.set_interval(1.0, self._tick)
 
@@ -151,15 +114,9 @@ class Peek(TellsFailures, ModalScreen[bool]):
     async def _need_older(self) -> None:
         await self._peeked.load_older()
 
-    @on(ApprovalsPane.Decided)
-    @work(group="decide", exit_on_error=False)
-    async def _decided(self, event: ApprovalsPane.Decided) -> None:
-        await self._peeked.decide(event.approval_ids, event.decision)
-
-    @on(ApprovalsPane.PanelWanted)
-    @work(group="panel", exclusive=True, exit_on_error=False)
-    async def _panel_wanted(self, event: ApprovalsPane.PanelWanted) -> None:
-        await self._peeked.open_panel(event.panel, event.card, self.approvals)
+    @work(group="load", exclusive=True, exit_on_error=False)
+    async def _load(self) -> None:
+        await self._peeked.load(self.query_one(Transcript))
 
     @on(Input.Submitted)
     @work(group="send", exit_on_error=False)

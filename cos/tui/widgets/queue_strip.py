@@ -86,6 +86,7 @@ class QueueStrip(Static):
         self._rows: Sequence[Waiting] = ()
         self._why = ""
         self._at = 0
+        self._is_chosen_from = False
 
     @property
     def can_change(self) -> bool:
@@ -109,9 +110,11 @@ class QueueStrip(Static):
         self.focus()
 
     def on_focus(self) -> None:
+        self._is_chosen_from = True
         self._draw()
 
     def on_blur(self) -> None:
+        self._is_chosen_from = False
         self._draw()
 
     def action_move(self, step: int) -> None:
@@ -136,14 +139,14 @@ class QueueStrip(Static):
             self.post_message(self.Change(row, row.id, what))
 
     def _draw(self) -> None:
-        count, most = len(self._rows), 8 if self.has_focus else MOST
-        top = max(0, min(self._at - most // 2, count - most)) if self.has_focus else 0
+        count, most = len(self._rows), 8 if self._is_chosen_from else MOST
+        top = max(0, min(self._at - most // 2, count - most)) if self._is_chosen_from else 0
         shown = self._rows[top : top + most]
-        more = f" and {count - most} more" if count > most else ""
-        keys = "" if self.has_focus or not self.can_change else " · F5 changes"
+        more = f", {most} of them shown" if count > most else ""
+        keys = "" if self._is_chosen_from or not self.can_change else " · F5 changes"
         text = Text(f"{count} waiting{more}: {self._why}{keys}" if count else "")
         for place, row in enumerate(shown, top):
-            is_chosen = self.has_focus and place == self._at
+            is_chosen = self._is_chosen_from and place == self._at
             line = f"\n{_GLYPHS[row.mode]} {wording.one_line(row.text)}"
             text.append(line, style="bold reverse" if is_chosen else "")
         self.update(text)

@@ -73,7 +73,8 @@ class SearchBar(Horizontal):
 
     def open(self) -> None:
         self.add_class("-open")
-        self.box.focus()
+        # At once: what is typed behind the key that opened it may be in the queue already.
+        self.screen.set_focus(self.box)
 
     def close(self) -> None:
         self.remove_class("-open")

@@ -105,7 +105,8 @@ class SessionsPane(Vertical):
         self.border_title = f"Sessions ({number}{'+' if rows.next else ''})" if number else "Sessions"
 
     def action_filter(self) -> None:
-        self.filter.focus()
+        # At once: what is typed behind the slash may be in the queue already.
+        self.screen.set_focus(self.filter)
 
     @on(Filter.Left)
     def _left(self, event: Filter.Left) -> None:
