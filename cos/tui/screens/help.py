@@ -23,6 +23,7 @@ Everywhere
   F3            conversation: arrows move, Space folds, End follows again
   F4            approvals: only there do letters decide
   F6            the profile of the next new session
+  F7            cost: Tab or 1 to 7 group, Enter goes down to sessions and calls, o lets a budget spend more
   Ctrl+N        a new session
   Ctrl+P        all commands
   Esc           closes what lies on top; in the composer it stops the running turn
