@@ -68,9 +68,9 @@ class CosApp(LeavingApp):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help"),
         Binding("ctrl+n", "new_session", "New"),
-        Binding("f7", "cost", "Cost", show=False),
-        # A text area takes F6 for itself.
+        # A text area takes these for itself.
         Binding("f6", "next_profile", "Profile", priority=True, show=False),
+        Binding("f7", "cost", "Cost", priority=True, show=False),
     ]
 
     def __init__(self, opening: Opening) -> None:
@@ -171,7 +171,7 @@ class CosApp(LeavingApp):
         self.push_screen(Help(self.surface.known() if self.surface else []))
 
     def action_cost(self) -> None:
-        """The full-screen view of what everything cost."""
+        """Open the full-screen view of what everything cost, or close it."""
         why_not = self.surface.show_cost() if self.surface is not None else "The core is still starting."
         if why_not:
             self.notify(why_not, severity="warning", markup=False)

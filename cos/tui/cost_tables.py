@@ -65,7 +65,7 @@ class Table:
 async def table_of(bill: Bill, layer: Layer, span: str, session_id: UUID | None, width: int) -> Table:
     """Raises CosError. `session_id`: the open session, whose budgets are meant."""
     if layer.kind == "calls" and layer.session_id is not None:
-        return _calls(await bill.calls(layer.session_id))
+        return _calls(await bill.calls(layer.session_id), width)
     days = await days_of(bill, span)
     if layer.kind == "sessions":
         is_day = layer.by == "day" and layer.group is not None
@@ -130,14 +130,14 @@ def _counts(figures: Figures) -> tuple[str, ...]:
     )
 
 
-def _calls(calls: Sequence[CallRow]) -> Table:
+def _calls(calls: Sequence[CallRow], width: int) -> Table:
     head = ("time", "model", "cause", "in", "out", "cost", "status", "first token")
     rows = tuple(
         Row(
             (
                 wording.moment(call.started_at),
-                shorten(wording.one_line(call.model), 28),
-                call.cause if call.attempt == 1 else f"{call.cause}, attempt {call.attempt}",
+                shorten(wording.one_line(call.model), max(12, min(28, width - 66))),
+                call.cause if call.attempt == 1 else f"{call.cause} #{call.attempt}",
                 wording.tokens(_prompt(call)),
                 wording.tokens(call.output_tokens),
                 _cost(call),

@@ -40,7 +40,9 @@ def apart(figures: Figures) -> str:
 
 def today(figures: Figures) -> str:
     """For the status line: `today $4.1200`, with ` +?` when that is not all."""
-    return f"today {wording.money(figures.cost_usd)}{' +?' if figures.unpriced or figures.lost else ''}"
+    amount = cost(figures) if figures.calls else wording.money(figures.cost_usd)
+    is_all = amount == "no price" or not (figures.unpriced or figures.lost)
+    return f"today {amount}{'' if is_all else ' +?'}"
 
 
 def tokens(figures: Figures) -> str:

@@ -62,10 +62,13 @@ class AppSurface:
         self._app.action_help()
 
     def show_cost(self, by: str | None = None) -> str | None:
-        """Open the cost view; a sentence when it cannot be opened. `by`: None = the configured tag key."""
+        """Open the cost view, or close it; a sentence when that cannot be. `by`: None = the configured tag key."""
         keeper = self._control.cost
         if keeper.bill is None:
             return 'CommonBill is not enabled. Put "bill" into plugins in commonos.toml and start cos again.'
+        if isinstance(self._app.screen, CostScreen):
+            self._app.screen.dismiss()
+            return None
         if self._app.screen is not self._app.main:
             return "Close what lies on top (Esc), then press F7 again."
         self._app.push_screen(CostScreen(keeper.bill, keeper, self._control.current, by))

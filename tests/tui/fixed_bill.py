@@ -91,6 +91,9 @@ class FixedBill:
         titled = Group(label=str(numbered(1)), figures=figures("3.1"), title="fix the retry \x1b[31m[bold]昨天[/]")
         return [titled, Group(label=str(numbered(2)), figures=figures("0.1"))]
 
+    async def total(self, span: Any = None) -> Figures:
+        return TODAY.total
+
     async def today(self, key: str | None = None) -> Report:
         return TODAY
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -38,8 +39,9 @@ class CostScreen(ModalScreen[None]):
     CostScreen { background: $background; }
     CostScreen > Static { height: auto; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     CostScreen > .path { background: $panel; text-style: bold; }
+    CostScreen > .groupings { color: $text-muted; }
     CostScreen > .plot { color: $primary; margin: 1 0 0 0; }
-    CostScreen > .total { margin: 0 0 1 0; }
+    CostScreen > .total { margin: 0 0 1 0; text-wrap: wrap; }
     CostScreen > .note { color: $text-muted; text-wrap: wrap; }
     CostScreen > .note.-trouble { color: $text-error; }
     CostScreen > DataTable { height: 1fr; min-height: 3; background: $background; }
@@ -47,7 +49,6 @@ class CostScreen(ModalScreen[None]):
     AUTO_FOCUS = "DataTable"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "Back"),
-        Binding("f7", "close", "Close", show=False),
         Binding("tab", "turn(1)", "Next grouping", priority=True),
         Binding("shift+tab", "turn(-1)", "Grouping before", show=False, priority=True),
         *(Binding(str(number), f"by({number - 1})", show=False) for number in range(1, 8)),
@@ -78,6 +79,7 @@ class CostScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         yield Static(classes="path", markup=False)
+        yield Static(classes="groupings", markup=False)
         yield Static(classes="plot", markup=False)
         yield Static("reading …", classes="total", markup=False)
         yield DataTable[Text](cursor_type="row", zebra_stripes=False)
@@ -99,17 +101,24 @@ class CostScreen(ModalScreen[None]):
         """Read what is on screen; a newer wish takes the place of one that is still being read."""
         layer, span = self._layers[-1], self._span
         self._say(".path", f"Cost · {self._path(layer, span)}")
+        self.query_one(".groupings", Static).update(self._named_groupings())
         try:
             table = await table_of(self._bill, layer, span, self._session_id, self.size.width)
-            total = (await self._bill.report(f"tag:{self._bill.tag_key}", await days_of(self._bill, span))).total
+            total = await self._bill.total(await days_of(self._bill, span))
             days = await self._bill.last_days()
         except CosError as error:
             self._note(str(error), is_trouble=True)
             return
         self._say(".plot", plot(days, self.size.width, 6 if self.size.height >= 36 else 3))
-        self._say(".total", _total(total))
+        self._say(".total", _total(span, total))
         self._fill(layer, table)
         self._note(table.note, is_trouble=False)
+
+    def _named_groupings(self) -> Text:
+        """What the digits stand for."""
+        chosen = self._layers[0].by
+        names = [(f"{number} {by.removeprefix('tag:')}", by) for number, by in enumerate(self._groupings, 1)]
+        return Text("  ").join(Text(name, "bold reverse" if by == chosen else "") for name, by in names)
 
     def _path(self, layer: Layer, span: str) -> str:
         is_timeless = layer.kind == "calls" or layer.by == BUDGETS
@@ -122,7 +131,8 @@ class CostScreen(ModalScreen[None]):
         self._shown, self._table = layer, table
         widget.clear(columns=True)
         for number, name in enumerate(table.head):
-            widget.add_column(Text(name, justify="left" if number in table.left else "right"))
+            width = max(cell_len(cell) for cell in (name, *(line.cells[number] for line in table.rows)))
+            widget.add_column(Text(name, justify="left" if number in table.left else "right"), width=width)
         for line in table.rows:
             widget.add_row(
                 *(
@@ -158,9 +168,6 @@ class CostScreen(ModalScreen[None]):
         else:
             self._layers.pop()
             self.reload()
-
-    def action_close(self) -> None:
-        self.dismiss()
 
     def action_by(self, number: int) -> None:
         self._layers = [Layer(by=self._groupings[number])]
@@ -203,9 +210,9 @@ def plot(days: Sequence[DayCost], width: int, height: int) -> str:
     return "\n".join(lines)
 
 
-def _total(total: Figures) -> str:
+def _total(span: str, total: Figures) -> str:
     pieces = [
-        f"total {cost_words.cost(total)}",
+        f"{span}: {cost_words.cost(total)}",
         f"{total.calls:,} call{'' if total.calls == 1 else 's'}",
         cost_words.tokens(total),
         cost_words.caching(total),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -19,7 +19,7 @@ from cos.tui.transcript.lines import shorten
 if TYPE_CHECKING:
     from textual.geometry import Size
 
-    from cos.tui.cost_port import BudgetState, DayCost, Report, SessionCost
+    from cos.tui.cost_port import BudgetState, DayCost, Group, Report, SessionCost
 
 MOST_GROUPS, MOST_BUDGETS = 3, 2
 _BAR_CELLS = 7
@@ -28,8 +28,14 @@ OFF = "cost: plugin bill is off"
 WAITING = CostShown(is_on=True, tokens=Usage())
 
 
+class _Line(NamedTuple):
+    rank: int
+    """Where there is no room for all lines, those of the highest rank are left out."""
+    text: Text
+
+
 class CostPane(Widget):
-    """Draws a `CostShown` for the width it has. What matters most comes first: low terminals cut the end."""
+    """Draws a `CostShown` for the room it has: low terminals leave out what matters least."""
 
     DEFAULT_CSS = """
     CostPane {
@@ -48,6 +54,7 @@ class CostPane(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.border_title = "Cost"
+        self.border_subtitle = "F7 for more"
         self._shown = WAITING
 
     def show(self, shown: CostShown) -> None:
@@ -59,94 +66,100 @@ class CostPane(Widget):
         return len(list(self._lines(width)))
 
     def render(self) -> Text:
-        return Text("\n", no_wrap=True).join(self._lines(self.content_size.width))
+        lines = list(self._lines(self.content_size.width))
+        kept = sorted(range(len(lines)), key=lambda number: lines[number].rank)[: self.content_size.height]
+        return Text("\n", no_wrap=True).join(lines[number].text for number in sorted(kept))
 
-    def _lines(self, width: int) -> Iterator[Text]:
+    def _lines(self, width: int) -> Iterator[_Line]:
         shown, figures = self._shown, self._shown.figures
+        tokens = _Line(2, Text(shorten(wording.usage(shown.tokens), width)))
         if not shown.is_on:
-            yield self._tokens(width)
-            yield Text(shorten(OFF, width), "dim")
+            yield tokens
+            yield _Line(2, Text(shorten(OFF, width), "dim"))
             return
         if shown.trouble:
-            yield Text(shorten(f"✗ {wording.one_line(shown.trouble)}", width), self._style("spent"))
+            yield _Line(0, Text(shorten(f"✗ {wording.one_line(shown.trouble)}", width), self._style("spent")))
         if figures is None:
-            yield self._tokens(width)
+            yield tokens
             return
-        yield _named("today", wording.money(figures.today.total.cost_usd), width)
-        yield from _apart(cost_words.apart(figures.today.total), width)
+        yield from self._today(figures.today, figures.tag_key, width)
         if figures.session is not None and shown.is_of_session:
             yield from _session(figures.session, shown.tokens, width)
-        yield self._tokens(width)
+        yield tokens
         yield from self._budgets(figures.budgets, width)
-        yield from self._groups(figures.today, figures.tag_key, width)
-        yield self._days(figures.days, width)
+        yield _Line(4, _days(figures.days, width))
 
-    def _tokens(self, width: int) -> Text:
-        return Text(shorten(wording.usage(self._shown.tokens), width))
+    def _today(self, report: Report, key: str, width: int) -> Iterator[_Line]:
+        """The total, and the most costly values of the tag key; what has none comes last and is always there."""
+        named = [group for group in report.groups if group.label is not None]
+        rest = [group for group in report.groups if group.label is None]
+        total = wording.money(report.total.cost_usd) if not report.total.calls else cost_words.cost(report.total)
+        yield _named(f"today by {key}" if named else "today", total, width)
+        yield from _apart(cost_words.apart(report.total), width)
+        if not named:
+            return
+        most = max(group.figures.cost_usd for group in report.groups)
+        for number, group in enumerate(named[:MOST_GROUPS]):
+            yield _Line(5 + number * 2, self._group(group, most, width))
+        others = named[MOST_GROUPS:]
+        if others:
+            amount = wording.money(sum((group.figures.cost_usd for group in others), Decimal(0)))
+            yield _Line(7, Text(cost_words.left_right(f" and {len(others):,} more", amount, width), "dim"))
+        for group in rest:
+            yield _Line(6, self._group(group, most, width))
 
-    def _budgets(self, states: Sequence[BudgetState], width: int) -> Iterator[Text]:
+    def _group(self, group: Group, most: Decimal, width: int) -> Text:
+        amount = cost_words.cost(group.figures)
+        name = cost_words.left_right(f" {cost_words.label(group)}", "", _LABEL_CELLS)
+        cells = max(0, min(12, width - _LABEL_CELLS - cell_len(amount) - 1))
+        bar = cost_words.bar(group.figures.cost_usd, most, cells)
+        line = Text(cost_words.left_right(name + bar, amount, width))
+        line.stylize(self._style("bar"), len(name), len(name) + len(bar))
+        return line
+
+    def _budgets(self, states: Sequence[BudgetState], width: int) -> Iterator[_Line]:
         """Those that are nearest to their limit."""
-        fullest = sorted(states, key=lambda state: -state.percent)
-        for state in fullest[:MOST_BUDGETS]:
-            said = f"{cost_words.budget_state(state):>7}"
-            right = f"{cost_words.filled(state.percent, _BAR_CELLS)} {said}"
+        for state in sorted(states, key=lambda state: -state.percent)[:MOST_BUDGETS]:
+            right = f"{cost_words.filled(state.percent, _BAR_CELLS)} {cost_words.budget_state(state):>7}"
             line = Text(cost_words.left_right(wording.one_line(state.budget.name), right, width))
             level = cost_words.level(state)
             if level:
                 line.stylize(self._style(level), len(line) - len(right))
-            yield line
-        if len(states) > MOST_BUDGETS:
-            yield Text(f"and {len(states) - MOST_BUDGETS:,} more budgets (F7)", "dim")
-
-    def _groups(self, report: Report, key: str, width: int) -> Iterator[Text]:
-        """The most costly values of the tag key; what has none comes last and is always there."""
-        named = [group for group in report.groups if group.label is not None]
-        rest = [group for group in report.groups if group.label is None]
-        if not named:
-            return
-        yield Text(shorten(f"today by {key}", width), "dim")
-        most = max(group.figures.cost_usd for group in report.groups)
-        for group in [*named[:MOST_GROUPS], *rest]:
-            amount = cost_words.cost(group.figures)
-            name = cost_words.left_right(cost_words.label(group), "", _LABEL_CELLS)
-            cells = max(0, min(12, width - _LABEL_CELLS - cell_len(amount) - 1))
-            bar = cost_words.bar(group.figures.cost_usd, most, cells)
-            line = Text(cost_words.left_right(name + bar, amount, width))
-            line.stylize(self._style("bar"), len(name), len(name) + len(bar))
-            yield line
-        if len(named) > MOST_GROUPS:
-            others = sum((group.figures.cost_usd for group in named[MOST_GROUPS:]), Decimal(0))
-            more = f"and {len(named) - MOST_GROUPS:,} more"
-            yield Text(cost_words.left_right(more, wording.money(others), width), "dim")
-
-    def _days(self, days: Sequence[DayCost], width: int) -> Text:
-        total = wording.money(sum((day.cost_usd for day in days), Decimal(0)))
-        line = cost_words.sparkline([day.cost_usd for day in days])
-        head = f"{len(days)} days "
-        if cell_len(head) + len(line) + 1 + len(total) > width:
-            head = ""
-        return Text(cost_words.left_right(head + line, total, width))
+            yield _Line(1 if level else 4, line)
+        more = len(states) - MOST_BUDGETS
+        if more > 0:
+            yield _Line(10, Text(f"and {more:,} more budget{'' if more == 1 else 's'}", "dim"))
 
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(f"cost--{name}", partial=True)
 
 
-def _session(session: SessionCost, tokens: Usage, width: int) -> Iterator[Text]:
+def _days(days: Sequence[DayCost], width: int) -> Text:
+    total = wording.money(sum((day.cost_usd for day in days), Decimal(0)))
+    line = cost_words.sparkline([day.cost_usd for day in days])
+    head = f"{len(days)} days "
+    if cell_len(head) + len(line) + 1 + len(total) > width:
+        head = ""
+    return Text(cost_words.left_right(head + line, total, width))
+
+
+def _session(session: SessionCost, tokens: Usage, width: int) -> Iterator[_Line]:
     own, whole = session.own, session.with_children
     # Its calls were made while the plugin was off.
     is_older = not own.calls and (tokens.prompt_tokens or tokens.output_tokens)
     yield _named("session", "not recorded" if is_older else cost_words.cost(own), width)
     if whole.calls != own.calls:
-        yield _named("with children", cost_words.cost(whole), width)
-    yield from _apart(cost_words.apart(whole) if cost_words.cost(own) != "no price" else "", width)
+        yield _named(" with children", cost_words.cost(whole), width, rank=3)
+    if cost_words.cost(whole) != "no price":
+        yield from _apart(cost_words.apart(whole), width)
 
 
-def _named(name: str, amount: str, width: int) -> Text:
+def _named(name: str, amount: str, width: int, *, rank: int = 0) -> _Line:
     line = Text(cost_words.left_right(name, amount, width))
     line.stylize("dim", 0, len(name))
-    return line
+    return _Line(rank, line)
 
 
-def _apart(words: str, width: int) -> Iterator[Text]:
+def _apart(words: str, width: int) -> Iterator[_Line]:
     if words:
-        yield Text(shorten(words, width), "dim")
+        yield _Line(3, Text(shorten(f" {words}", width), "dim"))
