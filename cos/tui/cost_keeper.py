@@ -43,6 +43,8 @@ class CostShown:
     is_on: bool
     tokens: Usage
     """Of the open session."""
+    is_new: bool = False
+    """No session is open: the next message begins one."""
     figures: CostFigures | None = None
     """None until they were read."""
     is_of_session: bool = False
@@ -86,6 +88,7 @@ class CostKeeper:
         return CostShown(
             is_on=self.bill is not None,
             tokens=tokens,
+            is_new=self._current() is None,
             figures=figures,
             is_of_session=figures is not None and figures.session_id == self._current(),
             trouble=self.trouble,

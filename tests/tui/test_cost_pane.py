@@ -71,7 +71,7 @@ async def test_a_new_session_has_no_cost_of_the_one_before(core_home: CoreHome) 
         await chat.ask("first")
         await shown(chat, "session", "$0.2000")
         await chat.pilot.press("ctrl+n")
-        await chat.until(lambda: "session" not in pane(chat))
+        await chat.until(lambda: "session" not in pane(chat) and "tokens" not in pane(chat))
         await shown(chat, "today", "$0.2000")
 
 

@@ -66,30 +66,35 @@ class CostPane(Widget):
         return len(list(self._lines(width)))
 
     def render(self) -> Text:
-        lines = list(self._lines(self.content_size.width))
-        kept = sorted(range(len(lines)), key=lambda number: lines[number].rank)[: self.content_size.height]
+        size, lines = self.content_size, list[_Line]()
+        for most_groups in range(MOST_GROUPS, 0, -1):
+            lines = list(self._lines(size.width, most_groups))
+            if len(lines) <= size.height:
+                break
+        kept = sorted(range(len(lines)), key=lambda number: lines[number].rank)[: size.height]
         return Text("\n", no_wrap=True).join(lines[number].text for number in sorted(kept))
 
-    def _lines(self, width: int) -> Iterator[_Line]:
+    def _lines(self, width: int, most_groups: int = MOST_GROUPS) -> Iterator[_Line]:
         shown, figures = self._shown, self._shown.figures
-        tokens = _Line(2, Text(shorten(wording.usage(shown.tokens), width)))
+        # A session that has not begun has none; those that nobody counted are question marks.
+        tokens = [] if shown.is_new else [_Line(2, Text(shorten(wording.usage(shown.tokens), width)))]
         if not shown.is_on:
-            yield tokens
+            yield from tokens
             yield _Line(2, Text(shorten(OFF, width), "dim"))
             return
         if shown.trouble:
             yield _Line(0, Text(shorten(f"✗ {wording.one_line(shown.trouble)}", width), self._style("spent")))
         if figures is None:
-            yield tokens
+            yield from tokens
             return
-        yield from self._today(figures.today, figures.tag_key, width)
+        yield from self._today(figures.today, figures.tag_key, width, most_groups)
         if figures.session is not None and shown.is_of_session:
             yield from _session(figures.session, shown.tokens, width)
-        yield tokens
+        yield from tokens
         yield from self._budgets(figures.budgets, width)
         yield _Line(4, _days(figures.days, width))
 
-    def _today(self, report: Report, key: str, width: int) -> Iterator[_Line]:
+    def _today(self, report: Report, key: str, width: int, most_groups: int) -> Iterator[_Line]:
         """The total, and the most costly values of the tag key; what has none comes last and is always there."""
         named = [group for group in report.groups if group.label is not None]
         rest = [group for group in report.groups if group.label is None]
@@ -99,9 +104,9 @@ class CostPane(Widget):
         if not named:
             return
         most = max(group.figures.cost_usd for group in report.groups)
-        for number, group in enumerate(named[:MOST_GROUPS]):
-            yield _Line(5 + number * 2, self._group(group, most, width))
-        others = named[MOST_GROUPS:]
+        for group in named[:most_groups]:
+            yield _Line(5, self._group(group, most, width))
+        others = named[most_groups:]
         if others:
             amount = wording.money(sum((group.figures.cost_usd for group in others), Decimal(0)))
             yield _Line(7, Text(cost_words.left_right(f" and {len(others):,} more", amount, width), "dim"))
