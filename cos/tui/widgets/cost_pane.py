@@ -17,11 +17,11 @@ from cos.tui.cost_keeper import CostShown
 from cos.tui.transcript.lines import shorten
 
 if TYPE_CHECKING:
-    from textual.geometry import Size
-
     from cos.tui.cost_port import BudgetState, DayCost, Group, Report, SessionCost
 
 MOST_GROUPS, MOST_BUDGETS = 3, 2
+LEAST = 10
+"""The rank of what takes no room from anything else."""
 _BAR_CELLS = 7
 _LABEL_CELLS = 9
 OFF = "cost: plugin bill is off"
@@ -35,15 +35,19 @@ class _Line(NamedTuple):
 
 
 class CostPane(Widget):
-    """Draws a `CostShown` for the room it has: low terminals leave out what matters least."""
+    """Draws a `CostShown` for the room it has: low terminals leave out what matters least.
+
+    Its height does not follow its lines: the approvals above would move and disarm with each model call.
+    """
 
     DEFAULT_CSS = """
     CostPane {
-        height: auto;
+        height: 14;
         border: round $foreground 35%;
         border-title-color: $foreground 70%;
         border-subtitle-color: $foreground 70%;
         padding: 0 1;
+        &.-off { height: 4; }
         & > .cost--near { color: $text-warning; text-style: bold; }
         & > .cost--spent { color: $text-error; text-style: bold; }
         & > .cost--bar { color: $primary; }
@@ -60,21 +64,19 @@ class CostPane(Widget):
     def show(self, shown: CostShown) -> None:
         if shown != self._shown:
             self._shown = shown
-            self.refresh(layout=True)
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(list(self._lines(width)))
+            self.set_class(not shown.is_on, "-off")
+            self.refresh()
 
     def render(self) -> Text:
         size, lines = self.content_size, list[_Line]()
         for most_groups in range(MOST_GROUPS, 0, -1):
             lines = list(self._lines(size.width, most_groups))
-            if len(lines) <= size.height:
+            if sum(line.rank < LEAST for line in lines) <= size.height:
                 break
         kept = sorted(range(len(lines)), key=lambda number: lines[number].rank)[: size.height]
         return Text("\n", no_wrap=True).join(lines[number].text for number in sorted(kept))
 
-    def _lines(self, width: int, most_groups: int = MOST_GROUPS) -> Iterator[_Line]:
+    def _lines(self, width: int, most_groups: int) -> Iterator[_Line]:
         shown, figures = self._shown, self._shown.figures
         # A session that has not begun has none; those that nobody counted are question marks.
         tokens = [] if shown.is_new else [_Line(2, Text(shorten(wording.usage(shown.tokens), width)))]
@@ -133,7 +135,7 @@ class CostPane(Widget):
             yield _Line(1 if level else 4, line)
         more = len(states) - MOST_BUDGETS
         if more > 0:
-            yield _Line(10, Text(f"and {more:,} more budget{'' if more == 1 else 's'}", "dim"))
+            yield _Line(LEAST, Text(f"and {more:,} more budget{'' if more == 1 else 's'}", "dim"))
 
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(f"cost--{name}", partial=True)
