@@ -68,8 +68,9 @@ class CosApp(LeavingApp):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help"),
         Binding("ctrl+n", "new_session", "New"),
-        # A text area takes F6 for itself.
+        # A text area takes these for itself.
         Binding("f6", "next_profile", "Profile", priority=True, show=False),
+        Binding("f7", "cost", "Cost", priority=True, show=False),
     ]
 
     def __init__(self, opening: Opening) -> None:
@@ -168,6 +169,12 @@ class CosApp(LeavingApp):
 
     def action_help(self) -> None:
         self.push_screen(Help(self.surface.known() if self.surface else []))
+
+    def action_cost(self) -> None:
+        """Open the full-screen view of what everything cost, or close it."""
+        why_not = self.surface.show_cost() if self.surface is not None else "The core is still starting."
+        if why_not:
+            self.notify(why_not, severity="warning", markup=False)
 
     def action_new_session(self) -> None:
         if self.main.control is not None:

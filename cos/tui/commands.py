@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
+from cos.agent.errors import TagError
+from cos.agent.tags import Tag
 from cos.core.commands import Command, CommandAnswer, CommandCall
 from cos.core.errors import CommandError
 from cos.core.session_commands import changed_tags
+from cos.tui.cost_tables import BUDGETS, FIXED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,6 +31,10 @@ class Surface(Protocol):
     theme: str
 
     def action_help(self) -> None: ...
+
+    def show_cost(self, by: str | None = None) -> str | None:
+        """Open the cost view, or close it; a sentence when that cannot be."""
+        ...
 
     def go_to_pane(self, name: str) -> None: ...
 
@@ -70,6 +77,9 @@ class AppCommands:
             made("resume", "ID", "open a session by the first characters of its id", self._resume),
             made("profile", "[PROFILE]", "the profiles; with a name: a new session with it", self._profile),
             made("approvals", "", "go to what waits for your answer", lambda _: self._pane("approvals")),
+            made(
+                "cost", "[KEY]", "what everything cost, by a tag key, tag, profile, model, session or day", self._cost
+            ),
             made("theme", "[NAME]", "the themes; with a name (or light, dark): use it", self._theme),
             made("help", "", "every key and command", self._help),
             made("quit", "", "leave", self._quit),
@@ -100,6 +110,12 @@ class AppCommands:
             raise CommandError(f"there is no profile {name!r}; there are {', '.join(sorted(self._profiles))}")
         return name
 
+    async def _cost(self, argument: str) -> CommandAnswer:
+        why_not = self._surface.show_cost(_grouping(argument) if argument else None)
+        if why_not:
+            raise CommandError(why_not)
+        return CommandAnswer()
+
     async def _theme(self, argument: str) -> CommandAnswer:
         known = self._surface.available_themes
         wanted = {"light": "textual-light", "dark": "textual-dark"}.get(argument, argument)
@@ -118,6 +134,20 @@ class AppCommands:
     async def _quit(self, argument: str) -> CommandAnswer:
         self._surface.leave()
         return CommandAnswer()
+
+
+def _grouping(argument: str) -> str:
+    """As the cost view names it."""
+    if argument in (*FIXED, BUDGETS):
+        return argument
+    key = argument.removeprefix("tag:")
+    try:
+        Tag(f"{key}:x")
+    except TagError:
+        raise CommandError(
+            f"cost cannot be shown by {argument!r}; write a tag key such as client, or {', '.join((*FIXED, BUDGETS))}"
+        ) from None
+    return f"tag:{key}"
 
 
 def tag_command(core: Command, place: Callable[[], Place]) -> Command:

@@ -62,6 +62,7 @@ class FeedReader:
             await self._of_session(event)
             return
         if isinstance(event, PluginEvent):
+            self._control.cost.take(event)
             return
         self._conversations.take(event)
         if isinstance(event, TurnCompleted):

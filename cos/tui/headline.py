@@ -25,7 +25,14 @@ def title_of(row: SessionRow | None) -> str:
 
 
 def status_of(
-    profile: Profile, row: SessionRow | None, usage: Usage, newest: ContextUpdated | None, note: str, *, is_db_up: bool
+    profile: Profile,
+    row: SessionRow | None,
+    usage: Usage,
+    newest: ContextUpdated | None,
+    note: str,
+    *,
+    cost: str,
+    is_db_up: bool,
 ) -> Status:
     """The status line of a session, or of one that has not begun (`row` None).
 
@@ -45,6 +52,7 @@ def status_of(
         context=_context(meter) if has_begun else "",
         context_percent=meter.percent if meter else None,
         used=wording.usage(usage) if has_begun else "",
+        cost=cost,
         database="db ok" if is_db_up else "db ✗",
         note=note,
     )

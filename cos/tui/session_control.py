@@ -7,6 +7,7 @@ from uuid import UUID
 
 from cos.tui.answering import Answering
 from cos.tui.conversations import Conversations
+from cos.tui.cost_keeper import CostKeeper
 from cos.tui.drafts import DraftKeeper
 from cos.tui.feed_reader import FeedReader
 from cos.tui.headline import status_of, title_of
@@ -62,6 +63,7 @@ class SessionControl:
         self.peeking = Peeking(self, self._conversations, self._places)
         self.actions = SessionActions(self, core.edits)
         self.turns = TurnActions(self, core.edits, core.dispatcher)
+        self.cost = CostKeeper(core.plugins.offered("bill"), lambda: self.current, self.draw)
         self.feed = FeedReader(self, self._conversations, self._tally, core.dispatcher)
 
     @property
@@ -182,6 +184,7 @@ class SessionControl:
         self._screen.composer.begin("\n".join(text for text in (place.draft, early) if text))
         self._screen.writing.at(place.profile_id, self._core.profiles[place.profile_id].workspace)
         self._screen.queue.show([], "")
+        self.cost.moved()
         self.draw()
 
     async def resync(self) -> None:
@@ -235,9 +238,10 @@ class SessionControl:
             self._tally.usage(current),
             self._tally.newest_call(current),
             note,
+            cost=self.cost.today,
             is_db_up=not self.trouble,
         )
-        screen.usage.show(self._tally.usage(current), self._tally.total())
+        screen.cost.show(self.cost.shown(self._tally.usage(current)))
         if self._shown_running != self.is_running:
             # Only then: the footer is built anew each time.
             self._shown_running = screen.composer.turn_runs = self.is_running

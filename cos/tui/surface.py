@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cos.tui.commands import AppCommands, tag_command
 from cos.tui.completion import CommandHint
 from cos.tui.outgoing import Outgoing
+from cos.tui.screens.cost import CostScreen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +60,19 @@ class AppSurface:
 
     def action_help(self) -> None:
         self._app.action_help()
+
+    def show_cost(self, by: str | None = None) -> str | None:
+        """Open the cost view, or close it; a sentence when that cannot be. `by`: None = the configured tag key."""
+        keeper = self._control.cost
+        if keeper.bill is None:
+            return 'CommonBill is not enabled. Put "bill" into plugins in commonos.toml and start cos again.'
+        if isinstance(self._app.screen, CostScreen):
+            self._app.screen.dismiss()
+            return None
+        if self._app.screen is not self._app.main:
+            return "Close what lies on top (Esc), then press F7 again."
+        self._app.push_screen(CostScreen(keeper.bill, keeper, self._control.current, by))
+        return None
 
     def go_to_pane(self, name: str) -> None:
         self._app.main.open_pane(name)

@@ -59,13 +59,6 @@ class Tally:
         figures = self._figures.get(session_id) if session_id else None
         return figures.ended + figures.running if figures else Usage()
 
-    def total(self) -> Usage:
-        """Of every session met since the app began."""
-        total = Usage()
-        for figures in self._figures.values():
-            total += figures.ended + figures.running
-        return total
-
     def newest_call(self, session_id: UUID | None) -> ContextUpdated | None:
         """The newest model call that was seen in a session: how full its context is."""
         figures = self._figures.get(session_id) if session_id else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from cos.agent.text import visible
@@ -10,6 +11,8 @@ from cos.agent.text import visible
 if TYPE_CHECKING:
     from cos.agent.events import Usage
     from cos.agent.messages import Compaction
+
+_LEAST_SHOWN = Decimal("0.00005")
 
 
 def now() -> datetime:
@@ -62,6 +65,14 @@ def usage(total: Usage) -> str:
     """`12.3k in · 450 out tokens`; `450+` when a call was cut before its total was known, `?` when nobody told."""
     at_least = "+" if total.is_partial else ""
     return f"{tokens(total.prompt_tokens)} in · {tokens(total.output_tokens)}{at_least} out tokens"
+
+
+def money(amount: Decimal) -> str:
+    """`$1,234.57`, below $1000 with four digits, because single calls cost fractions of a cent; `<$0.0001`."""
+    if 0 < amount < _LEAST_SHOWN:
+        return "<$0.0001"
+    sign, amount = ("-", -amount) if amount < 0 else ("", amount)
+    return f"{sign}${amount:,.4f}" if amount < 1000 else f"{sign}${amount:,.2f}"
 
 
 def compacted(compaction: Compaction, summary: str) -> str:

@@ -63,6 +63,20 @@ async def test_groups_of_all_tags_overlap_and_say_so_with_the_true_total_H_037(c
         assert "total      $7.0000" in printed
 
 
+async def test_the_sessions_of_a_group_add_up_to_it(core_url: str, tmp_path: Path) -> None:
+    async with bill_bench(core_url, tmp_path) as bill:
+        await spend(bill)
+        today = await bill.reports.today_is()
+        for by in ("project", "tag", "profile", "model", "session", "day", "prio"):
+            for group in (await bill.reports.report(by)).groups:
+                label = None if by == "day" else group.label
+                sessions = await bill.reports.sessions_of(by, label, Span(since=today, until=today))
+                assert added([session.figures for session in sessions]) == group.figures.cost_usd
+                assert sum(session.figures.calls for session in sessions) == group.figures.calls
+        assert await bill.reports.sessions_of("project", "nothing") == []
+        assert len(await bill.reports.sessions_of("project", None)) == 1
+
+
 @pytest.mark.parametrize("by", ["profile", "model", "session", "day", "week", "month", "project", "tag:profile"])
 async def test_every_other_grouping_adds_up(core_url: str, tmp_path: Path, by: str) -> None:
     async with bill_bench(core_url, tmp_path) as bill:

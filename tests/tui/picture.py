@@ -11,6 +11,7 @@ from textual.app import App
 from cos.agent.events import Usage
 from cos.agent.records import ContextMeter, TurnStatus
 from cos.core.sessions import SessionRow
+from cos.tui.cost_keeper import CostShown
 from cos.tui.preferences import Preferences
 from cos.tui.screens.main import MainScreen, Timing
 from cos.tui.transcript.calls import ToolCall
@@ -72,6 +73,7 @@ CARDS = [card(1, "patch", "", diff=DIFF), card(2, "terminal", "pytest -q tests/c
 class Picture(App[None]):
     """Shows what it holds; nothing behind it moves."""
 
+    cost = CostShown(is_on=False, tokens=Usage(input_tokens=12_300, output_tokens=450))
     CSS_PATH = "../../cos/tui/screens/main.tcss"
 
     def get_default_screen(self) -> MainScreen:
@@ -87,10 +89,10 @@ class Picture(App[None]):
         screen.sessions.count()
         screen.approvals.show(CARDS)
         screen.show_title("fix the retry  #client:acme")
-        screen.usage.show(Usage(input_tokens=12_300, output_tokens=450), Usage(input_tokens=1_200_000))
+        screen.cost.show(self.cost)
         screen.status_line.status = Status(
             profile="work", tags=("client:acme",), model="claude-sonnet-5-5", context="ctx 31k (3%)",
-            used="12.3k in · 450 out tokens", note="",
+            used="12.3k in · 450 out tokens", cost="today $4.1200 +?", note="",
         )  # fmt: skip
         screen.composer.cursor_blink = False
         screen.conversation.set_entries(

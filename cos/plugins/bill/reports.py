@@ -67,6 +67,14 @@ class BillReports:
             running=running[0]["calls"],
         )
 
+    async def sessions_of(self, by: str, label: str | None, span: Span = ALL_TIME) -> list[Group]:
+        """The sessions whose calls make up a group of `report(by, span)`, the most costly first."""
+        timezone = span.timezone or await self._ledger.timezone()
+        parameters = _bounds(span) | {"timezone": timezone, "kind": _kind(by, with_children=False), "name": label or ""}
+        rows = await self._ctx.database.fetch(self._sql["sessions_of"], parameters)
+        groups = [Group(label=row["label"], figures=Figures.of(row)) for row in rows]
+        return sorted(await self._titled(groups), key=_by_cost)
+
     async def today(self, key: str | None = None) -> Report:
         """Today's cost by a tag key (None = the configured one)."""
         day = await self.today_is()

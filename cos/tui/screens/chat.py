@@ -65,6 +65,7 @@ class ChatScreen(WishingScreen):
         self.control = control
         self.writing.connect(control.prompts, completions)
         self._keep_drafts(control)
+        self._keep_cost(control)
         control.drafts.touch()
         self.query_one(ConversationPane).search.stored = control.stored_matches
         unsent, self._unsent = self._unsent, []
@@ -121,6 +122,10 @@ class ChatScreen(WishingScreen):
     @work(group="drafts", exit_on_error=False)
     async def _keep_drafts(self, control: SessionControl) -> None:
         await control.drafts.run()
+
+    @work(group="cost", exit_on_error=False)
+    async def _keep_cost(self, control: SessionControl) -> None:
+        await control.cost.run()
 
     @on(MainScreen.StopWanted)
     def _stop_wanted(self) -> None:

@@ -18,9 +18,9 @@ from cos.tui.screens.sizing import SMALLEST, is_too_small
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.arming import ARM_SECONDS
 from cos.tui.widgets.conversation_pane import ConversationPane
+from cos.tui.widgets.cost_pane import CostPane
 from cos.tui.widgets.sessions_pane import SessionsPane
 from cos.tui.widgets.status_line import StatusLine
-from cos.tui.widgets.usage_pane import UsagePane
 from cos.tui.widgets.writing import Writing
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class MainScreen(PanesScreen):
                 yield Writing(id="writing", burst_seconds=self._timing.burst_seconds)
             with Vertical(id="right"):
                 yield ApprovalsPane(id="approvals", arm_seconds=self._timing.arm_seconds)
-                yield UsagePane(id="usage")
+                yield CostPane(id="cost")
         yield Static(
             f"The terminal is too small: cos needs {SMALLEST[0]} columns and {SMALLEST[1]} rows.",
             id="too-small",

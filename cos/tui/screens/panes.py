@@ -6,10 +6,10 @@ from cos.tui.screens.pane_widths import ResizableScreen
 from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.composer import Composer
+from cos.tui.widgets.cost_pane import CostPane
 from cos.tui.widgets.queue_strip import QueueStrip
 from cos.tui.widgets.sessions_pane import SessionsPane
 from cos.tui.widgets.status_line import StatusLine
-from cos.tui.widgets.usage_pane import UsagePane
 
 
 class PanesScreen(ResizableScreen):
@@ -36,8 +36,8 @@ class PanesScreen(ResizableScreen):
         return self.query_one(ApprovalsPane)
 
     @property
-    def usage(self) -> UsagePane:
-        return self.query_one(UsagePane)
+    def cost(self) -> CostPane:
+        return self.query_one(CostPane)
 
     @property
     def status_line(self) -> StatusLine:

@@ -1,4 +1,4 @@
-"""One line under everything: profile, tags, model, context, tokens and the database."""
+"""One line under everything: profile, tags, model, context, tokens, cost and the database."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ class Status:
     """The same as a figure; None = unknown."""
     used: str = ""
     """Tokens of this session so far."""
+    cost: str = ""
+    """Of today; empty without CommonBill."""
     database: str = ""
     """Whether it answers."""
     note: str = "starting"
@@ -66,6 +68,7 @@ class StatusLine(Static):
             (status.model, ""),
             (status.context, self._meter_style(status.context_percent)),
             (status.used, ""),
+            (status.cost, ""),
             (status.database, ""),
         ]
         shown = [(wording.one_line(text), style) for text, style in pieces if text]

@@ -36,6 +36,26 @@ LEFT JOIN model_calls c ON c.session_path @> ARRAY[%(session_id)s::uuid] AND c.s
                        AND (b.with_children OR c.session_id = %(session_id)s)
 GROUP BY b.with_children ORDER BY b.with_children;
 
+-- name: sessions_of
+-- One row per session with calls of one group; the group '' of a tag key is that of the calls without a tag of it.
+SELECT c.session_id::text AS label, count(*) AS calls,
+       count(*) FILTER (WHERE c.cost_usd IS NULL AND c.status <> 'lost') AS unpriced,
+       count(*) FILTER (WHERE c.status = 'lost') AS lost, count(*) FILTER (WHERE c.is_partial) AS partial,
+       COALESCE(sum(c.cost_usd), 0) AS cost_usd, COALESCE(sum(c.cache_saved_usd), 0) AS cache_saved_usd,
+       COALESCE(sum(c.input_tokens), 0)::bigint AS input_tokens,
+       COALESCE(sum(c.output_tokens), 0)::bigint AS output_tokens,
+       COALESCE(sum(c.cache_read_tokens), 0)::bigint AS cache_read_tokens,
+       COALESCE(sum(c.cache_write_5m_tokens), 0)::bigint AS cache_write_5m_tokens,
+       COALESCE(sum(c.cache_write_1h_tokens), 0)::bigint AS cache_write_1h_tokens
+FROM model_calls c
+WHERE c.status <> 'running'
+  AND %(name)s = ANY (COALESCE((SELECT array_agg(g.name) FROM bill_groups(c.profile_id, c.model, c.tags, c.session_id,
+                                                                          c.root_session_id) g
+                                WHERE g.kind = %(kind)s), ARRAY['']))
+  AND c.started_at >= COALESCE(%(since)s::date::timestamp AT TIME ZONE %(timezone)s, '-infinity')
+  AND c.started_at < COALESCE(%(until)s::date::timestamp AT TIME ZONE %(timezone)s, 'infinity')
+GROUP BY 1;
+
 -- name: running
 SELECT count(*) AS calls FROM model_calls WHERE status = 'running';
 

@@ -1,0 +1,120 @@
+"""How cost is worded: amounts, what has no price, budgets, bars and a sparkline. Unknown is never shown as zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
+
+from rich.cells import cell_len
+
+from cos.tui import wording
+from cos.tui.transcript.lines import shorten
+
+if TYPE_CHECKING:
+    from cos.tui.cost_port import BudgetState, Figures, Group
+
+WARN_PERCENT = 80
+NONE = "(none)"
+Level = Literal["", "near", "spent"]
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+
+
+def cost(figures: Figures) -> str:
+    """The amount; `no price` when no call has a known one, `no call` when there was none."""
+    if not figures.calls:
+        return "no call"
+    return "no price" if figures.unpriced + figures.lost == figures.calls else wording.money(figures.cost_usd)
+
+
+def apart(figures: Figures) -> str:
+    """What is in no sum: `+ 3 calls without a price`, `+ 1 lost call`; empty when nothing is."""
+    found = []
+    if figures.unpriced:
+        found.append(f"+ {_calls(figures.unpriced)} without a price")
+    if figures.lost:
+        found.append(f"+ {figures.lost:,} lost call{'s' if figures.lost > 1 else ''}")
+    return " ".join(found)
+
+
+def today(figures: Figures) -> str:
+    """For the status line: `today $4.1200`, with ` +?` when that is not all."""
+    amount = cost(figures) if figures.calls else wording.money(figures.cost_usd)
+    is_all = amount == "no price" or not (figures.unpriced or figures.lost)
+    return f"today {amount}{'' if is_all else ' +?'}"
+
+
+def tokens(figures: Figures) -> str:
+    return f"{wording.tokens(figures.prompt_tokens)} in · {wording.tokens(figures.output_tokens)} out"
+
+
+def caching(figures: Figures) -> str:
+    """`64% of the prompts from the cache, saved $1.2000`; empty without a prompt."""
+    if figures.cache_hit_rate is None:
+        return ""
+    saved = figures.cache_saved_usd
+    more = f", saved {wording.money(saved)}" if saved > 0 else f", cost {wording.money(-saved)} more" if saved else ""
+    return f"{figures.cache_hit_rate:.0%} of the prompts from the cache{more}"
+
+
+def level(state: BudgetState) -> Level:
+    return "spent" if state.is_spent else "near" if state.percent >= WARN_PERCENT else ""
+
+
+def budget_state(state: BudgetState) -> str:
+    """`12%`, `! 84%` from 80 % on, `✗ spent`."""
+    match level(state):
+        case "spent":
+            return "✗ spent"
+        case "near":
+            return f"! {int(state.percent)}%"
+        case "":
+            return f"{int(state.percent)}%"
+
+
+def label(group: Group) -> str:
+    """The name of a group; a session has its title, one that was deleted its id."""
+    return NONE if group.label is None else wording.one_line(group.title or group.label)
+
+
+def bar(amount: Decimal, most: Decimal, width: int) -> str:
+    """At most `width` cells, in eighths of a cell; anything above 0 shows."""
+    if amount <= 0 or most <= 0 or width < 1:
+        return ""
+    eighths = max(1, round(min(amount / most, Decimal(1)) * width * 8))
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def filled(percent: Decimal, width: int) -> str:
+    """A bar of exactly `width` cells, the empty ones shown; full only at 100 %."""
+    full = min(width, int(percent * width / 100))
+    return "█" * full + "░" * (width - full)
+
+
+def sparkline(amounts: Sequence[Decimal]) -> str:
+    """One cell each; nothing at all is a dot."""
+    most = max(amounts, default=Decimal(0))
+    return "".join(_HEIGHTS[min(7, int(amount * 8 / most))] if amount > 0 else "·" for amount in amounts)
+
+
+def columns(amounts: Sequence[Decimal], height: int, width: int) -> list[str]:
+    """A plot of upright bars, `width` cells each with a gap, from its top line to its bottom one."""
+    most = max(amounts, default=Decimal(0))
+    sizes = [max(1, round(amount * height * 8 / most)) if amount > 0 else 0 for amount in amounts]
+    lines = []
+    for row in reversed(range(height)):
+        cells = [min(8, max(0, size - row * 8)) for size in sizes]
+        lines.append("".join((_HEIGHTS[cell - 1] if cell else " ") * (width - 1) + " " for cell in cells))
+    return lines
+
+
+def left_right(left: str, right: str, width: int) -> str:
+    """Both on one line of `width` cells; the left one is shortened."""
+    room = width - cell_len(right) - 1
+    left = shorten(left, max(0, room))
+    return shorten(left + " " * (width - cell_len(left) - cell_len(right)) + right, width)
+
+
+def _calls(count: int) -> str:
+    return f"{count:,} call{'' if count == 1 else 's'}"

@@ -1,0 +1,214 @@
+"""The cost pane and view on a real core with CommonBill: live figures, what is unknown, the way down, budgets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from cos.agent.errors import CosError
+from cos.agent.events import Usage
+from cos.agent.providers.scripted import Script, said
+from cos.plugins.bill.money import usd
+from cos.tui import cost_words, wording
+from cos.tui.screens.budget_more import BudgetMore, amount_of
+from cos.tui.screens.cost import CostScreen
+from tests.fix_home import CoreHome
+from tests.tui.chat import Chat, chat_in
+from tests.tui.fixed_bill import budget, figures
+
+PRICED = """
+[bill]
+tag_key = "area"
+[bill.prices."{model}"]
+input = 1_000
+output = 10_000
+"""
+BUDGET = """
+[[bill.budgets]]
+period = "day"
+limit_usd = 0.25
+"""
+
+
+def answer(text: str, tokens: int) -> Script:
+    return replace(said(text), usage=Usage(input_tokens=tokens, output_tokens=10))
+
+
+def priced(home: CoreHome, more: str = "") -> None:
+    toml = PRICED.format(model=said("x").model) + more
+    (home.folder / "commonos.toml").write_text(toml)
+
+
+def pane(chat: Chat) -> str:
+    return str(chat.main.cost.render())
+
+
+async def shown(chat: Chat, *texts: str) -> None:
+    await chat.until(lambda: all(text in pane(chat) for text in texts), f"{texts} in the pane:\n{pane(chat)}")
+
+
+async def seen(chat: Chat, *texts: str) -> None:
+    await chat.until(lambda: all(text in chat.screen_text() for text in texts), f"{texts} on screen")
+
+
+async def test_a_recorded_call_is_in_the_pane_and_in_the_status_line(core_home: CoreHome) -> None:
+    priced(core_home, BUDGET)
+    core_home.script(answer("one", 100), answer("two", 100))
+    async with chat_in(core_home) as chat:
+        await chat.ask("first")
+        await shown(chat, "today by area", "home", "$0.2000", "100 in · 10 out tokens", "all/day", "! 80%")
+        await chat.until(lambda: "today $0.2000" in str(chat.main.status_line.content))
+        await chat.ask("second")
+        await shown(chat, "$0.4000", "✗ spent")
+
+
+async def test_a_new_session_has_no_cost_of_the_one_before(core_home: CoreHome) -> None:
+    priced(core_home)
+    core_home.script(answer("one", 100))
+    async with chat_in(core_home) as chat:
+        await chat.ask("first")
+        await shown(chat, "session", "$0.2000")
+        await chat.pilot.press("ctrl+n")
+        await chat.until(lambda: "session" not in pane(chat) and "tokens" not in pane(chat))
+        await shown(chat, "today", "$0.2000")
+
+
+async def test_a_call_without_a_price_is_counted_and_never_free(core_home: CoreHome) -> None:
+    core_home.script(answer("one", 100))
+    async with chat_in(core_home) as chat:
+        await chat.ask("first")
+        await shown(chat, "no price", "+ 1 call without a price", "100 in · 10 out tokens")
+        assert "session" in pane(chat)
+        assert "$" not in pane(chat).split("14 days")[0]
+        await chat.until(lambda: "today no price" in str(chat.main.status_line.content))
+
+
+async def test_without_the_plugin_tokens_stay_and_the_pane_says_that_it_is_off(core_home: CoreHome) -> None:
+    (core_home.folder / "commonos.toml").write_text('plugins = ["workspace"]\n')
+    core_home.script(answer("one", 100))
+    async with chat_in(core_home) as chat:
+        await chat.ask("first")
+        await shown(chat, "100 in · 10 out tokens", "cost: plugin bill is off")
+        assert "today" not in str(chat.main.status_line.content)
+        await chat.pilot.press("f7")
+        await chat.until(lambda: "CommonBill is not enabled" in chat.notices())
+        await chat.say("/cost")
+        await chat.until(lambda: chat.main.composer.text == "/cost", "the command comes back")
+        assert chat.app.screen is chat.main
+
+
+async def test_the_view_goes_down_to_sessions_and_calls_and_back_one_layer_at_a_time(core_home: CoreHome) -> None:
+    priced(core_home)
+    core_home.script(answer("one", 100))
+    async with chat_in(core_home) as chat:
+        await chat.ask("an errand")
+        await shown(chat, "$0.2000")
+        await chat.pilot.press("f7")
+        await seen(chat, "by area", "1 area", "home", "14 days: $0.2000 · 1 call · 100 in · 10 out")
+        await chat.pilot.press("enter")
+        await seen(chat, "by area › home", "an errand")
+        await chat.pilot.press("enter")
+        await seen(chat, "home › an errand", "first token", "turn", "$0.2000", "ok")
+        await chat.pilot.press("escape")
+        await chat.until(lambda: "first token" not in chat.screen_text())
+        await seen(chat, "an errand")
+        await chat.pilot.press("escape", "escape")
+        await chat.until(lambda: chat.app.screen is chat.main)
+        await chat.pilot.press("f7")
+        await chat.until(lambda: isinstance(chat.app.screen, CostScreen))
+        await chat.pilot.press("f7")
+        await chat.until(lambda: chat.app.screen is chat.main)
+
+
+async def test_every_grouping_leads_to_the_same_session(core_home: CoreHome) -> None:
+    priced(core_home)
+    core_home.script(answer("one", 100))
+    async with chat_in(core_home) as chat:
+        await chat.ask("an errand")
+        await chat.pilot.press("f7")
+        view = chat.app.screen
+        assert isinstance(view, CostScreen)
+        for number in "123456":
+            await chat.pilot.press(number)
+            while view._layers[-1].kind != "calls":
+                await chat.until(lambda: view._shown == view._layers[-1] and view._table.rows, "it is read")
+                assert len(view._table.rows) == 1
+                await chat.pilot.press("enter")
+            await seen(chat, "an errand", "first token")
+
+
+async def test_cost_is_shown_by_the_key_of_the_command(core_home: CoreHome) -> None:
+    priced(core_home)
+    core_home.script(answer("one", 100))
+    async with chat_in(core_home) as chat:
+        await chat.ask("first")
+        await chat.say("/cost client")
+        await seen(chat, "by client", "1 client", "(none)")
+        await chat.pilot.press("tab")
+        await seen(chat, "by tag", "area:home", "The groups overlap")
+        await chat.pilot.press("escape")
+        await chat.say("/cost no such key")
+        await chat.until(lambda: "cost cannot be shown by 'no such key'" in chat.notices())
+
+
+async def test_a_spent_budget_goes_on_after_more_was_allowed(core_home: CoreHome) -> None:
+    priced(core_home, BUDGET)
+    core_home.script(answer("one", 150))
+    async with chat_in(core_home) as chat:
+        await chat.ask("first")
+        await shown(chat, "✗ spent")
+        await chat.pilot.press("f7", "o")
+        await seen(chat, "all/day", "✗ spent")
+        await chat.pilot.press("o")
+        await chat.until(lambda: isinstance(chat.app.screen, BudgetMore))
+        await chat.pilot.press(*"many", "enter")
+        await seen(chat, "'many' is not an amount")
+        assert not await chat.core.database.fetch(b"SELECT * FROM bill_overrides")
+        await chat.pilot.press(*["backspace"] * 4, *"0.75", "enter")
+        await seen(chat, "$1.0000", "25%")
+        given = await chat.core.database.fetch(b"SELECT scope, extra_usd, granted_by FROM bill_overrides")
+        assert given == [{"scope": "all", "extra_usd": Decimal("0.75"), "granted_by": "tui"}]
+        await chat.until(lambda: "25%" in pane(chat))
+
+
+@pytest.mark.parametrize("text", ["", "-1", "0", "NaN", "Infinity", "two", "1,5"])
+def test_what_is_no_amount_is_refused_with_its_text(text: str) -> None:
+    with pytest.raises(CosError, match=r"is not an amount.*such as 2\.50"):
+        amount_of(text)
+
+
+def test_an_amount_keeps_its_digits() -> None:
+    assert amount_of(" $0.10 ") == Decimal("0.10")
+
+
+AMOUNTS = ["0", "0.00001", "0.00005", "1.23456", "999.99996", "1000", "1234567.891", "-2.5", "-0.35", "-1000"]
+
+
+@pytest.mark.parametrize("amount", AMOUNTS)
+def test_amounts_look_as_those_of_the_plugin(amount: str) -> None:
+    assert wording.money(Decimal(amount)) == usd(Decimal(amount))
+
+
+def test_unknown_is_never_zero() -> None:
+    assert cost_words.cost(figures(calls=3, unpriced=2, lost=1)) == "no price"
+    assert cost_words.cost(figures("1", calls=3, unpriced=2)) == "$1.0000"
+    assert cost_words.today(figures("1", calls=3, lost=1)) == "today $1.0000 +?"
+    assert cost_words.today(figures(calls=0)) == "today $0.0000"
+    assert cost_words.apart(figures(unpriced=1, lost=2)) == "+ 1 call without a price + 2 lost calls"
+
+
+def test_a_budget_says_how_far_it_is_in_words_too() -> None:
+    states = [budget(None, spent, "1") for spent in ("0", "0.799", "0.8", "0.9999", "1", "7")]
+    assert [cost_words.budget_state(state) for state in states] == ["0%", "79%", "! 80%", "! 99%", "✗ spent", "✗ spent"]
+    assert cost_words.filled(Decimal("99.9"), 7) == "██████░"
+    assert cost_words.filled(Decimal(700), 7) == "███████"
+
+
+def test_bars_and_plots_show_whatever_is_above_zero() -> None:
+    amounts = [Decimal(0), Decimal("0.0001"), Decimal(4), Decimal(8)]
+    assert cost_words.sparkline(amounts) == "·▁▅█"
+    assert cost_words.columns(amounts, 2, 2) == ["      █ ", "  ▁ █ █ "]
+    assert [cost_words.bar(amount, Decimal(8), 4) for amount in amounts] == ["", "▏", "██", "████"]
+    assert cost_words.bar(Decimal(1), Decimal(0), 4) == ""
