@@ -34,7 +34,7 @@ COLUMNS = {"sessions": "left", "approvals": "right"}
 
 
 STOP_AGAIN_SECONDS = 1.5
-"""For so long after the pane of approvals has closed by itself, Esc stops nothing."""
+"""For so long after the pane of approvals has closed by itself, Esc stops only when pressed twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,3 +161,6 @@ class MainScreen(PanesScreen):
         """Not right after the last answer: then Esc was meant for the pane that has just been left."""
         if time.monotonic() - self._left_approvals_at > STOP_AGAIN_SECONDS:
             self.post_message(self.StopWanted())
+        else:
+            self._left_approvals_at = 0.0
+            self.notify("Esc once more stops the turn.", timeout=3, markup=False)
