@@ -246,7 +246,7 @@ async def test_rows_say_how_their_session_is(core_home: CoreHome) -> None:
         await chat.until(lambda: "waiting for approval" in chat.screen_text())
         await chat.answer("n")
         await chat.until(lambda: "◐" in chat.screen_text() and "thinking" in chat.screen_text())
-        await chat.pilot.press("escape")
+        await chat.pilot.press("escape", "escape")
         await chat.rests()
         await chat.until(lambda: "⊘ one" in chat.screen_text() and "cancelled · home" in chat.screen_text())
 

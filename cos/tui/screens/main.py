@@ -33,7 +33,7 @@ COLUMNS = {"sessions": "left", "approvals": "right"}
 """Pane -> the column that holds it."""
 
 
-STOP_AGAIN_SECONDS = 1.5
+STOP_AGAIN_SECONDS = 1.0
 """For so long after the pane of approvals has closed by itself, Esc stops only when pressed twice."""
 
 

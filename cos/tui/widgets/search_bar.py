@@ -73,8 +73,7 @@ class SearchBar(Horizontal):
 
     def open(self) -> None:
         self.add_class("-open")
-        # At once: what is typed behind the key that opened it may be in the queue already.
-        self.screen.set_focus(self.box)
+        self.box.focus()
 
     def close(self) -> None:
         self.remove_class("-open")
