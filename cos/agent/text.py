@@ -73,6 +73,18 @@ def _joins(before: str, character: str) -> bool:
     return is_flag and len(before) == 1 and "\U0001f1e6" <= before <= "\U0001f1ff"
 
 
+def cells(text: str) -> int:
+    """How many cells of a terminal `text` takes."""
+    return len(text) if text.isascii() else sum(map(_cluster_cells, clusters(text)))
+
+
+def _cluster_cells(cluster: str) -> int:
+    if unicodedata.east_asian_width(cluster[0]) in {"W", "F"} or "\ufe0f" in cluster:
+        return 2
+    is_flag = "\U0001f1e6" <= cluster[0] <= "\U0001f1ff" and len(cluster) > 1
+    return 2 if is_flag else 1
+
+
 def title_of(text: str) -> str | None:
     """The first 60 visible characters of `text` on one line, or None when nothing visible is left.
 

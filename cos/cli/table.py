@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
-from cos.agent.text import clusters, visible
+from cos.agent.text import cells, clusters, visible
 
 _CUT = "…"
 
@@ -25,23 +24,11 @@ def fitted(text: str, width: int) -> str:
         return text
     kept, used = "", cells(_CUT)
     for cluster in clusters(text):
-        used += _cluster_cells(cluster)
+        used += cells(cluster)
         if used > width:
             break
         kept += cluster
     return kept + _CUT
-
-
-def cells(text: str) -> int:
-    """How many cells of a terminal `text` takes."""
-    return len(text) if text.isascii() else sum(map(_cluster_cells, clusters(text)))
-
-
-def _cluster_cells(cluster: str) -> int:
-    if unicodedata.east_asian_width(cluster[0]) in {"W", "F"} or "\ufe0f" in cluster:
-        return 2
-    is_flag = "\U0001f1e6" <= cluster[0] <= "\U0001f1ff" and len(cluster) > 1
-    return 2 if is_flag else 1
 
 
 def _one_line(cell: str) -> str:

@@ -26,6 +26,7 @@ from cos.core.live import PluginEvent
 from cos.core.plugin_host import PluginConnection, PluginDatabase, PluginHost
 from cos.core.postgres.statements import plugin_statements
 from cos.core.shell.risk import command_risk
+from cos.core.workspace_files import find_ripgrep
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -75,6 +76,7 @@ __all__ = [
     "ToolOk",
     "ToolOutcome",
     "command_risk",
+    "find_ripgrep",
 ]
 
 

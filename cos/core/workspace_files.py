@@ -43,10 +43,13 @@ async def list_files(
 
 
 def find_ripgrep(search_path: str, workspace: Path) -> str | None:
-    """Where `rg` is: on PATH, but never inside the workspace, else where the package `ripgrep` put it. Blocking."""
+    """Where `rg` is: on PATH, else where the package `ripgrep` put it. Blocking.
+
+    A program that lies in the workspace is not trusted: the model may have written it.
+    """
     for folder in search_path.split(os.pathsep):
         found = shutil.which("rg", path=folder) if Path(folder).is_absolute() else None
-        if found is not None and not Path(found).resolve().is_relative_to(workspace):
+        if found is not None and not Path(found).resolve().is_relative_to(workspace.resolve()):
             return found
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         for file in importlib.metadata.distribution("ripgrep").files or ():

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shlex
 import shutil
-import signal
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
 from cos.agent.errors import CosError
+from cos.tui.outside import end_of, interrupts_passed_over
 
 _FALLBACKS: Final = ("nano", "vim", "vi")
 
@@ -52,7 +51,7 @@ async def edited(
     file = folder / "message.md"
     try:
         await asyncio.to_thread(file.write_text, text, encoding="utf-8", errors="replace", newline="")
-        with suspended(), _interrupts_for_the_editor():
+        with suspended(), interrupts_passed_over():
             # Nothing is raised in here: `App.suspend` would not take the terminal back.
             failure = await _run([*command, str(file)], environment)
         if failure is not None:
@@ -73,26 +72,10 @@ async def _run(command: list[str], environment: Mapping[str, str]) -> EditorErro
     except OSError as error:
         reason = error.strerror or error
         return EditorError(f"the editor {command[0]!r} cannot be started: {reason}. Check VISUAL and EDITOR")
-    try:
-        code = await process.wait()
-    except asyncio.CancelledError:
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        await process.wait()
-        raise
+    code = await end_of(process)
     if code != 0:
         return EditorError(f"the editor {Path(command[0]).name!r} ended with code {code}; the message is as it was")
     return None
-
-
-@contextlib.contextmanager
-def _interrupts_for_the_editor() -> Iterator[None]:
-    """Ctrl+C in the editor reaches this process too, which must not end by it."""
-    before = signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _without_last_newline(text: str, before: str) -> str:

@@ -79,13 +79,13 @@ async def run(app: App[Any], command: list[str], env: Mapping[str, str]) -> None
     """
     code, failure = 0, ""
     try:
-        with app.suspend(), _interrupts_passed_over():
+        with app.suspend(), interrupts_passed_over():
             try:
                 process = await asyncio.create_subprocess_exec(*command, env=env)
             except OSError as error:
                 failure = error.strerror or str(error)
             else:
-                code = await _end_of(process)
+                code = await end_of(process)
     except SuspendNotSupported:
         failure = "this terminal cannot be handed over"
     if failure:
@@ -94,16 +94,19 @@ async def run(app: App[Any], command: list[str], env: Mapping[str, str]) -> None
         raise OutsideError(f"{command[0]} ended with exit code {code}")
 
 
-async def _end_of(process: asyncio.subprocess.Process) -> int:
+async def end_of(process: asyncio.subprocess.Process) -> int:
+    """The exit code; when nobody waits for it any more, the process is ended first."""
     try:
         return await process.wait()
-    finally:
-        if process.returncode is None:
+    except asyncio.CancelledError:
+        with contextlib.suppress(ProcessLookupError):
             process.terminate()
+        await process.wait()
+        raise
 
 
 @contextlib.contextmanager
-def _interrupts_passed_over() -> Iterator[None]:
+def interrupts_passed_over() -> Iterator[None]:
     """Ctrl+C is for the command; it reaches every process in the foreground."""
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:

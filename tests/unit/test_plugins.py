@@ -64,8 +64,9 @@ async def test_a_plugin_that_is_not_installed_is_named_with_a_near_one(folder: F
         await folder.load("workspce")
 
 
-@pytest.mark.parametrize("name", ["approval_policy", "live_feed", "../up", "a.b", ""])
+@pytest.mark.parametrize("name", ["approval_policy", "live_feed", "../up", "a/../../b", "/etc/passwd", "a.b", ""])
 async def test_names_that_would_reach_elsewhere_are_refused(folder: Folder, name: str) -> None:
+    """H-094"""
     with pytest.raises(PluginError, match="cannot be the name of a plugin"):
         await folder.load(name)
 

@@ -14,10 +14,11 @@ import pytest
 
 from cos.agent.records import ToolCallStatus
 from cos.agent.tools import ToolError, ToolOk
+from cos.core.plugin_api import find_ripgrep
 from cos.plugins.workspace.folders import SessionFolders
 from cos.plugins.workspace.globs import Glob
 from cos.plugins.workspace.paths import PathRefused
-from cos.plugins.workspace.ripgrep import Ripgrep, program_path
+from cos.plugins.workspace.ripgrep import Ripgrep
 from cos.plugins.workspace.search_files import FileSearcher
 from tests.tool_context import RecordingContext, new_turn
 
@@ -270,7 +271,7 @@ async def test_files_that_cannot_be_read_are_told(tree: Path, tmp_path: Path) ->
 def test_program_in_the_workspace_is_not_trusted(tree: Path, tmp_path: Path) -> None:
     stand_in(tree / "bin", "")
     stand_in(tmp_path / "good", "")
-    assert program_path(f"{tree / 'bin'}:bin:.:{tmp_path / 'good'}", tree) == str(tmp_path / "good" / "rg")
+    assert find_ripgrep(f"{tree / 'bin'}:bin:.:{tmp_path / 'good'}", tree) == str(tmp_path / "good" / "rg")
 
 
 def test_program_of_the_package_is_used_when_there_is_none_on_the_path(
@@ -283,7 +284,7 @@ def test_program_of_the_package_is_used_when_there_is_none_on_the_path(
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ripgrep\nVersion: 14.1.0\n")
     (info / "RECORD").write_text("../bin/rg,,\n")
     monkeypatch.syspath_prepend(packages)
-    assert program_path("", tmp_path / "proj") == str(tmp_path / "bin" / "rg")
+    assert find_ripgrep("", tmp_path / "proj") == str(tmp_path / "bin" / "rg")
 
 
 async def test_ripgrep_that_is_not_there_is_told(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,10 @@ class Bundled(Protocol):
     ) -> tuple[Rates, str] | None: ...
 
 
+_FOREIGN = (ArithmeticError, AttributeError, ImportError, LookupError, OSError, TypeError, ValueError)
+"""What a package can fail with whose prices are not as it expects."""
+
+
 class PriceBook:
     """Prices of one process."""
 
@@ -92,7 +96,7 @@ class PriceBook:
         if self._bundled is None:
             try:
                 module: Any = await on_a_thread(lambda: importlib.import_module(_BUNDLED), "bundled-prices")
-            except Exception:
+            except _FOREIGN:
                 log.exception("the price list of genai-prices cannot be read; only own prices count")
             else:
                 self._bundled = module
@@ -128,7 +132,7 @@ class PriceBook:
         try:
             found = (self._bundled.rates(provider or None, base_url, name, call.at, prompt) for name in names)
             return next((rates for rates in found if rates is not None), None)
-        except Exception:
+        except _FOREIGN:
             # Foreign code: without a price the call is unpriced, and its tokens are kept.
             log.exception("the price list failed for %s", names)
             return None

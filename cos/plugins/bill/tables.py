@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from cos.agent.text import visible
+from cos.agent.text import cells, visible
 from cos.plugins.bill.figures import FIXED, Figures, Group, Report, Speed
 from cos.plugins.bill.money import usd
 
@@ -189,18 +188,12 @@ def _plain(figures: Figures) -> dict[str, Any]:
 
 def _aligned(rows: Sequence[Sequence[str]], *, left: set[int]) -> list[str]:
     """Columns two blanks apart; those of the numbers `left` stand on the left, the others on the right."""
-    widths = [max(_width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
-        cells = []
+        line = []
         for column, (text, width) in enumerate(zip(row, widths, strict=True)):
-            blanks = " " * (width - _width(text))
-            cells.append(text + blanks if column in left else blanks + text)
-        lines.append("  ".join(cell for cell, width in zip(cells, widths, strict=True) if width).rstrip())
+            blanks = " " * (width - cells(text))
+            line.append(text + blanks if column in left else blanks + text)
+        lines.append("  ".join(cell for cell, width in zip(line, widths, strict=True) if width).rstrip())
     return lines
-
-
-def _width(text: str) -> int:
-    """Terminal cells."""
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    return len(text) + wide - sum(bool(unicodedata.combining(character)) for character in text)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.metadata
 import os
-import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +12,7 @@ from pathlib import Path
 
 from cos.agent.cancellation import uninterrupted
 from cos.agent.errors import CosError
-from cos.plugins.workspace.paths import is_inside
+from cos.core.plugin_api import find_ripgrep
 
 OUTPUT_BYTES = 64_000_000
 TIMEOUT_SECONDS = 60.0
@@ -54,7 +52,7 @@ class Ripgrep:
         Raises:
             SearchFailed: there is no ripgrep, or it cannot be started.
         """
-        program = await asyncio.to_thread(program_path, self.environment().get("PATH", ""), workspace)
+        program = await asyncio.to_thread(find_ripgrep, self.environment().get("PATH", ""), workspace)
         if program is None:
             raise SearchFailed(_NOT_FOUND)
         try:
@@ -93,23 +91,6 @@ class Ripgrep:
             errors.cancel()
             await asyncio.wait({errors})
         return run
-
-
-def program_path(search_path: str, workspace: Path) -> str | None:
-    """Where `rg` is. A program that lies in the workspace is not trusted: the model may have written it. Blocking."""
-    for folder in search_path.split(os.pathsep):
-        found = shutil.which("rg", path=folder) if Path(folder).is_absolute() else None
-        if found is not None and not is_inside(Path(found), workspace):
-            return found
-    return _installed_program()
-
-
-def _installed_program() -> str | None:
-    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-        for file in importlib.metadata.distribution("ripgrep").files or ():
-            if file.name in {"rg", "rg.exe"} and os.access(path := Path(str(file.locate())).resolve(), os.X_OK):
-                return str(path)
-    return None
 
 
 def _plain(environment: Mapping[str, str]) -> dict[str, str]:
