@@ -13,7 +13,8 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from cos.core.postgres.database import Database
-from cos.core.postgres.statements import core_schema, core_statements
+from cos.core.postgres.schema import schema_digest
+from cos.core.postgres.statements import before_schema, core_schema, core_statements
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -32,7 +33,9 @@ def core_template(postgres_server: ConnectionTarget, postgres_admin: psycopg.Con
     name = f"core_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
     postgres_admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     with psycopg.connect(make_conninfo(**postgres_server.conninfo_parameters(name)), autocommit=True) as connection:
+        connection.execute(before_schema())
         connection.execute(core_schema())
+        connection.execute(core_statements("start")["note_applied"], {"digest": schema_digest(core_schema())})
         for profile in PROFILES:
             connection.execute(core_statements("start")["add_profile"], {"id": profile})
     return name

@@ -44,7 +44,7 @@ from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.last_turns import LastTurns
 from cos.core.postgres.listener import Listener
 from cos.core.postgres.plugin_loans import plugin_host
-from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema
+from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_schema
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
 from cos.core.postgres.sweep import sweep_orphans
@@ -217,7 +217,7 @@ async def _apply_schemas(database: Database, config: Config, profiles: Mapping[s
     for name in config.settings.plugins:
         schema = plugin_schema(name)
         if schema is not None:
-            await apply_plugin_schema(database, schema)
+            await apply_schema(database, schema)
 
 
 def _tools_of(profile: Profile, tools: ToolSet) -> ToolSet:

@@ -18,7 +18,7 @@ from cos.core.effective import Flags
 from cos.core.paths import Paths
 from cos.core.plugins import load_plugins
 from cos.core.postgres.plugin_loans import plugin_host
-from cos.core.postgres.schema import apply_core_schema, apply_plugin_schema
+from cos.core.postgres.schema import apply_core_schema, apply_schema
 from cos.core.postgres.statements import plugin_schema
 from cos.core.profiles import load_profiles
 
@@ -44,7 +44,7 @@ async def _run(options: argparse.Namespace, plugin: str) -> int:
         await apply_core_schema(database)
         schema = plugin_schema(plugin)
         if schema is not None:
-            await apply_plugin_schema(database, schema)
+            await apply_schema(database, schema)
         host = plugin_host(database, config, list(profiles), lambda event: None)
         loaded = await load_plugins([plugin], config.plugin_settings, paths.plugins_dir, HookBus(), host=host)
         try:

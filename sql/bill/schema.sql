@@ -1,4 +1,4 @@
--- CommonBill's tables. Runs on every start under the lock of the schemas; every statement may run again.
+-- CommonBill's tables. Runs once per version of this text, under the lock of the schemas; every statement may run again.
 -- There is no foreign key to the core's tables: what a call cost outlives the session that made it.
 
 -- One row per attempt of a model call, written before the request leaves.

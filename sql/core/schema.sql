@@ -1,4 +1,5 @@
--- The whole current truth of the core's tables. Runs on every start under one advisory lock; every statement may run again.
+-- The whole current truth of the core's tables. Runs once per version of this text, under one advisory lock; every
+-- statement may run again.
 
 CREATE TABLE IF NOT EXISTS profiles (
     id text PRIMARY KEY,

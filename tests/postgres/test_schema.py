@@ -7,14 +7,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import LiteralString
 
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
 from cos.core.errors import DatabaseError
-from cos.core.postgres.database import Database
-from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schema, create_database
+from cos.core.postgres.database import Connection, Database
+from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_schema, create_database
 from cos.core.postgres.statements import core_statements, read_statements
 from cos.core.shipped import shipped
 
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 FILES = sorted((shipped("sql") / "core" / "queries").glob("*.sql"))
 NAMES = [(file.stem, name) for file in FILES for name in read_statements(file)]
 TABLES = {
+    "applied_schemas",
     "profiles",
     "sessions",
     "turns",
@@ -33,6 +35,7 @@ TABLES = {
     "queued_messages",
     "blobs",
 }
+WAITS_FOR_TURNS = b"SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'turns'::regclass"
 APPLY = """
 import asyncio, sys
 from cos.core.postgres.database import Database
@@ -68,9 +71,34 @@ async def test_the_schema_may_be_applied_again_and_keeps_what_is_there(database:
     assert tables(core_url) == TABLES
 
 
+async def test_a_start_waits_for_no_table_when_the_schema_was_applied_before(database: Database) -> None:
+    async def while_a_turn_writes(connection: Connection) -> None:
+        await connection.execute(b"LOCK TABLE sessions, turns IN ROW EXCLUSIVE MODE")
+        await asyncio.wait_for(apply_core_schema(database), 5)
+
+    await database.transaction(while_a_turn_writes)
+
+
+async def test_a_new_schema_gives_way_to_a_turn_in_a_knot_of_locks(database: Database) -> None:
+    """The turn holds `turns` and wants `sessions`; the schema takes them the other way round."""
+    schema: LiteralString = "LOCK TABLE sessions; ALTER TABLE turns ADD COLUMN IF NOT EXISTS knot integer"
+
+    async def turn(connection: Connection) -> asyncio.Task[None]:
+        await connection.execute(b"LOCK TABLE turns IN ROW EXCLUSIVE MODE")
+        applying = asyncio.create_task(apply_schema(database, schema))
+        while not await database.fetch(WAITS_FOR_TURNS):
+            await asyncio.sleep(0.01)
+        await connection.execute(b"LOCK TABLE sessions IN ROW EXCLUSIVE MODE")
+        return applying
+
+    applying = await database.transaction(turn)
+    await applying
+    await database.fetch(b"SELECT knot FROM turns")
+
+
 async def test_a_plugins_tables_join_the_cores(database: Database, core_url: str) -> None:
     for _ in range(2):
-        await apply_plugin_schema(database, "CREATE TABLE IF NOT EXISTS notes (id integer)")
+        await apply_schema(database, "CREATE TABLE IF NOT EXISTS notes (id integer)")
     assert tables(core_url) == {*TABLES, "notes"}
 
 

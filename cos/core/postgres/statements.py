@@ -38,6 +38,11 @@ def core_schema() -> LiteralString:
     return _literal((shipped("sql") / "core" / "schema.sql").read_text(encoding="utf-8"))
 
 
+def before_schema() -> LiteralString:
+    """What runs in the transaction that applies a schema, before it."""
+    return _literal((shipped("sql") / "core" / "before_schema.sql").read_text(encoding="utf-8"))
+
+
 def plugin_schema(name: str) -> LiteralString | None:
     """The schema of a shipped plugin's own tables, or None when it has none."""
     file = shipped("sql") / name / "schema.sql"

@@ -1,6 +1,15 @@
 -- name: lock_schema
 SELECT pg_advisory_xact_lock(7366130019);
 
+-- name: applied_schemas_exist
+SELECT to_regclass('applied_schemas') IS NOT NULL AS exists;
+
+-- name: was_applied
+SELECT 1 FROM applied_schemas WHERE digest = %(digest)s;
+
+-- name: note_applied
+INSERT INTO applied_schemas (digest) VALUES (%(digest)s);
+
 -- name: server_version
 SELECT current_setting('server_version_num')::integer AS version;
 

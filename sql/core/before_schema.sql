@@ -1,0 +1,6 @@
+-- Before a schema is applied: give way to turns that run, and a place to note it.
+SET LOCAL lock_timeout = '500ms';
+CREATE TABLE IF NOT EXISTS applied_schemas (
+    digest text PRIMARY KEY,  -- SHA-256 of the text of the schema, in hexadecimal
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
