@@ -97,6 +97,13 @@ async def uninterrupted(work: Awaitable[T]) -> T:
     return task.result()
 
 
+async def begun(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+    """A task that has made its first step: cancelled before that, its `finally` would never run."""
+    task = asyncio.create_task(work, name=name)
+    await asyncio.sleep(0)
+    return task
+
+
 async def _ended(task: asyncio.Future[Any]) -> asyncio.CancelledError | None:
     """Wait until `task` is done, whatever happens to the caller meanwhile; return the caller's cancellation, if any."""
     cancelled: asyncio.CancelledError | None = None

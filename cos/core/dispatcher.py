@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from cos.agent.cancellation import CancelToken, uninterrupted
+from cos.agent.cancellation import CancelToken, begun, uninterrupted
 from cos.agent.compaction import NOTHING, is_worth_it
 from cos.agent.errors import AlreadyAcceptedError, CosError, NotWaitingError, TurnBusyError
 from cos.agent.events import TurnCompleted, Usage
@@ -214,7 +214,7 @@ class Dispatcher:
                     state = await self._open(session_id, None, instructions)
                 except TurnBusyError as error:
                     raise SessionError(_COMPACT_LATER) from error
-                task = asyncio.create_task(self._run(state), name=f"turn-{state.turn.turn_id}")
+                task = await begun(self._run(state), f"turn-{state.turn.turn_id}")
                 self._running[session_id] = _Running(state.turn, state.prompt_id, state.cancel, task)
                 return state.turn.turn_id
 
@@ -274,7 +274,7 @@ class Dispatcher:
                     continue  # It was edited, removed or taken while it was being read.
                 except TurnBusyError:
                     return None  # Another process runs a turn here; it goes on with the queue.
-                task = asyncio.create_task(self._run(state), name=f"turn-{state.turn.turn_id}")
+                task = await begun(self._run(state), f"turn-{state.turn.turn_id}")
                 self._running[session_id] = _Running(state.turn, state.prompt_id, state.cancel, task)
                 return state.turn.turn_id if waiting.id == wanted else None
             return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
@@ -39,18 +41,23 @@ async def test_fifty_turns_cancelled_at_random_moments_lose_no_connection(core_u
                     running.task.cancel()
 
         await asyncio.gather(*(one() for _ in range(50)))
-        while core.dispatcher._running:
-            await asyncio.sleep(0.01)
+        await _until(lambda: not core.dispatcher._running, "the turns end")
         assert (await core.ask("a normal turn")).status is TurnStatus.COMPLETED
         state = "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         pool = core.database._pool
-        # What the last turns still do ends by itself; what was lost would stay as it is until this test times out.
-        while pool.get_stats()["pool_available"] < pool.get_stats()["pool_size"]:
-            await asyncio.sleep(0.01)
+        # What the last turns still do ends by itself; what was lost would stay as it is.
+        await _until(lambda: pool.get_stats()["pool_available"] == pool.get_stats()["pool_size"], "connections return")
         while {row["state"] for row in await core.rows(state)} != {"idle"}:
             await asyncio.sleep(0.01)
         assert await asyncio.gather(*(core.rows("SELECT 1 AS one") for _ in range(8))) == [[{"one": 1}]] * 8
         assert await core.rows("SELECT id FROM turns WHERE completed_at IS NULL") == []
+
+
+async def _until(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 60
+    while not holds() and time.monotonic() < deadline:
+        await asyncio.sleep(0.01)
+    assert holds(), what
 
 
 async def test_a_connection_that_the_server_dropped_is_replaced(

@@ -18,7 +18,7 @@ RED = ApprovalAnswer(decision="answered", answer="Red", answered_by="tui")
 OLD_CHECK = b"""ALTER TABLE approvals DROP CONSTRAINT approvals_status_of_kind,
     ADD CONSTRAINT approvals_status_check
         CHECK (status IN ('pending', 'allowed', 'denied', 'expired', 'cancelled')),
-    DROP COLUMN answer, DROP COLUMN choices"""
+    DROP COLUMN answer, DROP COLUMN choices; DELETE FROM applied_schemas"""
 
 
 async def test_a_question_is_a_row_that_names_its_choices_before_anyone_is_asked(database: Database) -> None:

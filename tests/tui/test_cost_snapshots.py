@@ -12,6 +12,7 @@ from textual.widgets import DataTable
 from cos.agent.errors import CosError
 from cos.tui.cost_keeper import CostKeeper
 from cos.tui.screens.cost import CostScreen
+from cos.tui.widgets.approvals_pane import ApprovalsPane
 from tests.tui.fixed_bill import SHOWN, TODAY, FixedBill, figures
 from tests.tui.picture import NOW, Picture, numbered
 
@@ -56,6 +57,8 @@ async def over(pilot: Pilot[None]) -> None:
     if pilot.app.size.width < 100:
         await pilot.press("f4")
         await settled(pilot)
+        while not pilot.app.query_one(ApprovalsPane).arming.is_armed:
+            await pilot.pause(0.02)
 
 
 @pytest.mark.parametrize("size", [*SIZES, (100, 30)])

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from cos.agent.cancellation import CancelToken, is_being_cancelled, uninterrupted
+from cos.agent.cancellation import CancelToken, begun, is_being_cancelled, uninterrupted
 from cos.agent.errors import TurnCancelled
 
 
@@ -180,3 +180,18 @@ async def test_uninterrupted_work_that_is_cancelled_itself_or_fails_says_so() ->
     with pytest.raises(ValueError, match="no"):
         await uninterrupted(fails())
     assert not is_being_cancelled()
+
+
+async def test_a_task_that_is_cancelled_at_once_still_cleans_up() -> None:
+    done: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            done.append("cleaned up")
+
+    task = await begun(work(), "work")
+    task.cancel()
+    await asyncio.wait({task})
+    assert done == ["cleaned up"]
