@@ -9,7 +9,7 @@ def test_readme_gives_one_command_to_start_and_one_to_test() -> None:
     commands = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("python3 -m venv ")]
     assert commands == [
         "python3 -m venv .venv && .venv/bin/pip install -q . && .venv/bin/cos chat",
-        "python3 -m venv .venv && .venv/bin/pip install -q -e '.[dev]' && .venv/bin/python -m pytest -q",
+        "python3 -m venv .venv && .venv/bin/pip install -q -e '.[dev]' && .venv/bin/python -m pytest -q -n auto",
     ]
 
 
