@@ -79,7 +79,7 @@ def turn(kind: str, number: int) -> tuple[list[Script], str]:
             "",
         ),
         "repeated": ([[StreamStarted(MODEL), TextChunk("same "), ProviderUnavailable("gone")], said("same again")], ""),
-        "cut": ([[StreamStarted(MODEL), TextChunk("half a"), "hang"]], "escape"),
+        "cut": ([[StreamStarted(MODEL), TextChunk(f"half a {number}"), "hang"]], "escape"),
         "stopped call": ([called((f"c{number}", "terminal", command))], "escape"),
         "given up": ([ProviderUnavailable("still down")] * 5, ""),
         "silent": ([said(""), said("")], ""),
@@ -98,7 +98,7 @@ async def play(chat: Chat, home_scripts: list[Script], key: str, number: int) ->
     await chat.say(f"message {number}")
     await chat.until(lambda: f"message {number}" in chat.text())
     if key == "escape":
-        await chat.until(lambda: "half a" in chat.text() or chat.main.approvals.count)
+        await chat.until(lambda: f"half a {number}" in chat.text() or chat.main.approvals.count)
         await chat.pilot.press("escape")
     elif key:
         await chat.requests(1)
