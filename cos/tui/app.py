@@ -9,25 +9,24 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import on, work
+from textual import events, on, work
 from textual.binding import Binding, BindingType
 from textual.theme import Theme
 from textual.worker import Worker, WorkerState
 
 from cos.agent.errors import CosError
 from cos.tui.leaving import LeavingApp
-from cos.tui.motion import calm
 from cos.tui.palette import SlashCommands
 from cos.tui.preferences import Preferences
-from cos.tui.screens.chat import ChatScreen
-from cos.tui.screens.help import Help
-from cos.tui.screens.main import Timing
+from cos.tui.screens.first import FirstScreen
+from cos.tui.timing import Timing
 from cos.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from cos.tui.core_port import CorePort
+    from cos.tui.screens.chat import ChatScreen
     from cos.tui.session_control import SessionControl
     from cos.tui.surface import AppSurface
 
@@ -78,9 +77,18 @@ class CosApp(LeavingApp):
         self._opening = opening
         self.surface: AppSurface | None = None
         """None until the core is there."""
+        self._held: list[events.Event] | None = None
+        """What is typed while one screen takes over from another; None at any other time."""
 
-    def get_default_screen(self) -> ChatScreen:
-        return ChatScreen(self._opening.timing, self._opening.preferences)
+    def get_default_screen(self) -> FirstScreen:
+        self.first_screen = FirstScreen(self._opening.timing, self._opening.preferences)
+        return self.first_screen
+
+    async def on_event(self, event: events.Event) -> None:
+        if self._held is not None and isinstance(event, events.Key | events.Paste):
+            self._held.append(event)
+        else:
+            await super().on_event(event)
 
     def get_key_display(self, binding: Binding) -> str:
         """As keyboards are labelled: F2, Esc, ^N."""
@@ -91,8 +99,6 @@ class CosApp(LeavingApp):
 
     def on_mount(self) -> None:
         self.leave_on_signals()
-        if self._opening.reduced_motion:
-            self.call_after_refresh(calm, self.main)
         preferences = self._opening.preferences
         if preferences.theme in self.available_themes:
             self.theme = preferences.theme
@@ -100,7 +106,7 @@ class CosApp(LeavingApp):
         self.call_after_refresh(self._open)
 
     def _remember_theme(self, theme: Theme) -> None:
-        self.main.remember(theme=theme.name)
+        self.ground.remember(theme=theme.name)
 
     def watch_title(self, title: str) -> None:
         """Name the terminal's window. Only ever `cos` and a number: nothing foreign gets there."""
@@ -115,13 +121,14 @@ class CosApp(LeavingApp):
         def say(line: str) -> None:
             loop.call_soon_threadsafe(self._progress, line)
 
+        await self._show_main()
         core = await self._opening.open_core(say)
         if self.is_leaving:
             await core.close()
             return
         self.core = core
-        if core.reduced_motion:
-            calm(self.main)
+        if core.reduced_motion and not self._opening.reduced_motion:
+            self._calm()
         module: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.session_control")
         control: SessionControl = module.SessionControl(core, self.main)
         surface: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.surface")
@@ -133,6 +140,25 @@ class CosApp(LeavingApp):
         for sentence in await core.plugins.findings():
             self.notify(sentence, severity="warning", timeout=30, markup=False)
         await core.providers[control.place.profile_id].prepare()
+
+    async def _show_main(self) -> None:
+        """Put the main screen over the first picture. Keys typed meanwhile go to where they were meant."""
+        module: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.screens.chat")
+        main: ChatScreen = module.ChatScreen(self._opening.timing, self._opening.preferences)
+        self._held = []
+        await self.push_screen(main)
+        held, self._held = self._held, None
+        self.main_screen = main
+        main.take_over(self.first_screen)
+        main.set_focus(main.composer)
+        for event in held:
+            await self.on_event(event)
+        if self._opening.reduced_motion:
+            self._calm()
+
+    def _calm(self) -> None:
+        motion: Any = importlib.import_module("cos.tui.motion")
+        motion.calm(self.main)
 
     async def _first_session(self, core: CorePort) -> UUID | None:
         choose: Any = await asyncio.to_thread(importlib.import_module, "cos.core.choose_session")
@@ -157,7 +183,7 @@ class CosApp(LeavingApp):
         if not isinstance(error, CosError):
             log.error("worker %s failed", event.worker.name, exc_info=error)
         sentence = str(error) if isinstance(error, CosError) else f"internal error: {error!r}; see the log"
-        is_fatal = self.main.control is None or not isinstance(error, CosError)
+        is_fatal = self.control is None or not isinstance(error, CosError)
         if event.worker.group in ESSENTIAL and is_fatal:
             self.failure = sentence
             self.leave_now()
@@ -165,10 +191,11 @@ class CosApp(LeavingApp):
             self.notify(sentence, severity="error", markup=False)
 
     def _progress(self, line: str) -> None:
-        self.main.status_line.status = Status(note=line)
+        self.ground.status_line.status = Status(note=line)
 
     def action_help(self) -> None:
-        self.push_screen(Help(self.surface.known() if self.surface else []))
+        module: Any = importlib.import_module("cos.tui.screens.help")
+        self.push_screen(module.Help(self.surface.known() if self.surface else []))
 
     def action_cost(self) -> None:
         """Open the full-screen view of what everything cost, or close it."""
@@ -177,13 +204,13 @@ class CosApp(LeavingApp):
             self.notify(why_not, severity="warning", markup=False)
 
     def action_new_session(self) -> None:
-        if self.main.control is not None:
-            self.main.control.new()
+        if self.control is not None:
+            self.control.new()
             self.main.close_panes()
 
     def action_next_profile(self) -> None:
         """Let the next new session use the profile after this one."""
-        control = self.main.control
+        control = self.control
         if control is not None and self.core is not None:
             names = sorted(self.core.profiles)
             control.new(names[(names.index(control.place.profile_id) + 1) % len(names)])

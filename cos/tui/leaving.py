@@ -14,7 +14,6 @@ from textual.binding import Binding, BindingType
 
 from cos.tui.clipboard import copy
 from cos.tui.driver import TerminalDriver
-from cos.tui.screens.chat import ChatScreen
 from cos.tui.widgets.composer import Composer
 from cos.tui.widgets.status_line import Status
 
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
     from textual.worker import Worker
 
     from cos.tui.core_port import CorePort
+    from cos.tui.screens.chat import ChatScreen
+    from cos.tui.screens.first import FirstScreen
+    from cos.tui.session_control import SessionControl
 
 QUIT_SECONDS = 2.0
 
@@ -43,6 +45,9 @@ class LeavingApp(App[None]):
         self.is_leaving = False
         self.core: CorePort | None = None
         """None until it has started."""
+        self.first_screen: FirstScreen
+        self.main_screen: ChatScreen | None = None
+        """None until it has taken over from the first one."""
         self.ticker: Timer | None = None
         """What draws what counts time."""
         self.failure: str | None = None
@@ -52,9 +57,24 @@ class LeavingApp(App[None]):
 
     @property
     def main(self) -> ChatScreen:
-        screen = self.screen_stack[0]
-        assert isinstance(screen, ChatScreen)
-        return screen
+        """The main screen, which comes right after the first picture.
+
+        Raises:
+            RuntimeError: it is not there yet.
+        """
+        if self.main_screen is None:
+            raise RuntimeError("the main screen is not there yet")
+        return self.main_screen
+
+    @property
+    def ground(self) -> ChatScreen | FirstScreen:
+        """What lies under all other screens: it has the composer and the status line."""
+        return self.main_screen or self.first_screen
+
+    @property
+    def control(self) -> SessionControl | None:
+        """What acts on the open session; None until the core is there."""
+        return self.main_screen.control if self.main_screen is not None else None
 
     def leave_on_signals(self) -> None:
         """A terminal that closes, and a polite kill, end the app like its user would."""
@@ -63,7 +83,7 @@ class LeavingApp(App[None]):
             loop.add_signal_handler(number, self.leave_now)
 
     def action_clear_or_quit(self) -> None:
-        composer = self.main.composer
+        composer = self.ground.composer
         selected = self.screen.get_selected_text() or composer.selected_text
         if selected:
             _: Worker[None] = self.run_worker(
@@ -80,7 +100,7 @@ class LeavingApp(App[None]):
     @on(Composer.LeaveWanted)
     def leave_unless_needed(self) -> None:
         """Quit; but when something would be lost, say what and stay."""
-        reason = self.main.control.why_not_quit() if self.main.control is not None else None
+        reason = self.control.why_not_quit() if self.control is not None else None
         if reason is None:
             self.leave_now()
         else:
@@ -97,8 +117,8 @@ class LeavingApp(App[None]):
     @work(group="leave", exit_on_error=False)
     async def _leave(self) -> None:
         """End the turns, close the database, then the screen."""
-        self.main.status_line.status = Status(note="ending …")
-        control = self.main.control
+        self.ground.status_line.status = Status(note="ending …")
+        control = self.control
         if control is not None and control.current is not None and self.failure is None:
             self.farewell = f"Go on with: {self._command} --session {control.current}"
         try:

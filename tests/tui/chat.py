@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cos.cli.running_core import Core
 from cos.tui.app import CosApp, Opening
 from cos.tui.preferences import Preferences
-from cos.tui.screens.main import Timing
+from cos.tui.timing import Timing
 from cos.tui.transcript import ToolCall
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ async def chat_in(
     app = CosApp(Opening(open_core=home.open, session=session, timing=timing, preferences=looks))
     async with app.run_test(size=size) as pilot:
         chat = Chat(app, pilot, home)
-        await chat.until(lambda: app.main.control is not None or app.failure, "the core is there")
+        await chat.until(lambda: app.control is not None or app.failure, "the core is there")
         assert app.failure is None
         try:
             yield chat

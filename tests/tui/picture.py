@@ -13,7 +13,8 @@ from cos.agent.records import ContextMeter, TurnStatus
 from cos.core.sessions import SessionRow
 from cos.tui.cost_keeper import CostShown
 from cos.tui.preferences import Preferences
-from cos.tui.screens.main import MainScreen, Timing
+from cos.tui.screens.main import MainScreen
+from cos.tui.timing import Timing
 from cos.tui.transcript.calls import ToolCall
 from cos.tui.transcript.entries import AssistantText, Notice, Thinking, TurnHeader, UserMessage
 from cos.tui.widgets.approval_card import Card

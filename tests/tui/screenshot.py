@@ -39,7 +39,7 @@ async def _draw() -> str:
     options = argparse.Namespace(profile="demo")
     app = CosApp(Opening(open_core=_opener(options), profile="demo"))
     async with app.run_test(size=SIZE) as pilot:
-        await _until(pilot, lambda: app.main.control is not None)
+        await _until(pilot, lambda: app.control is not None)
         await _say(app, pilot, "hello", lambda: bool(_states(app) & {"idle", "done unseen"}))
         await _say(app, pilot, "run a command, please", lambda: app.main.approvals.count == 1)
         await pilot.press("f4")

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import threading
 from collections.abc import Callable
+from types import ModuleType
+
+import pytest
 
 from cos.agent.provider import ProviderRefused, StreamStarted, TextChunk
 from cos.agent.providers.scripted import MODEL, Script, called, said
@@ -38,6 +43,7 @@ async def test_what_is_typed_before_the_core_is_there_is_sent_once_it_is(core_ho
     app = CosApp(Opening(open_core=open_late, timing=QUICK))
     async with app.run_test(size=(120, 40)) as pilot:
         chat = Chat(app, pilot, core_home)
+        await chat.until(lambda: app.main_screen is not None)
         await chat.say("early")
         await chat.say("early too")
         await pilot.press(*"half")
@@ -47,6 +53,34 @@ async def test_what_is_typed_before_the_core_is_there_is_sent_once_it_is(core_ho
         await chat.until(lambda: "two answers" in chat.text())
         assert chat.main.composer.text == "half"
         assert len((await chat.core.session_list.page(SessionQuery())).rows) == 1
+
+
+async def test_what_is_typed_into_the_first_picture_goes_on_in_the_main_screen(
+    core_home: CoreHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core_home.script(said("one answer"))
+    may_import = threading.Event()
+    real = importlib.import_module
+
+    def held(name: str) -> ModuleType:
+        if name == "cos.tui.screens.chat":
+            assert may_import.wait(20)
+        return real(name)
+
+    monkeypatch.setattr("cos.tui.app.importlib.import_module", held)
+    app = CosApp(Opening(open_core=core_home.open, timing=QUICK))
+    async with app.run_test(size=(120, 40)) as pilot:
+        chat = Chat(app, pilot, core_home)
+        await pilot.press(*"early", "enter", *"ha")
+        assert app.main_screen is None
+        assert "» early" in chat.screen_text()
+        may_import.set()
+        # Some of these keys come before the main screen is there, some while it takes over, some after.
+        for key in "lf, more":
+            await pilot.press("space" if key == " " else "comma" if key == "," else key)
+        await chat.until(lambda: "one answer" in chat.text())
+        assert chat.main.composer.text == "half, more"
+        assert chat.main.composer.has_focus
 
 
 async def test_a_second_message_waits_in_the_queue_and_then_runs(core_home: CoreHome) -> None:

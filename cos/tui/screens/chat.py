@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from cos.tui.outgoing import Outgoing
     from cos.tui.places import Place
     from cos.tui.preferences import Preferences
-    from cos.tui.screens.main import Timing
+    from cos.tui.screens.first import FirstScreen
     from cos.tui.session_control import SessionControl
+    from cos.tui.timing import Timing
     from cos.tui.widgets.approval_card import Card
 
 
@@ -59,6 +60,15 @@ class ChatScreen(WishingScreen):
         if self.queue.can_change:
             self.close_panes()
             self.queue.choose_last()
+
+    def take_over(self, first: FirstScreen) -> None:
+        """Go on with what was written and sent while this screen was being built."""
+        self.composer.prompts = first.composer.prompts
+        self.composer.unpack(first.composer.packed)
+        self.composer.selection = first.composer.selection
+        self.status_line.status = first.status_line.status
+        for outgoing in first.sent:
+            self.send(outgoing)
 
     def connect(self, control: SessionControl, completions: Completions) -> None:
         """The core is there."""

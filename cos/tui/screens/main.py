@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -12,11 +11,9 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Footer, Static
 
-from cos.tui.burst import BURST_SECONDS
 from cos.tui.screens.panes import PanesScreen
 from cos.tui.screens.sizing import SMALLEST, is_too_small
 from cos.tui.widgets.approvals_pane import ApprovalsPane
-from cos.tui.widgets.arming import ARM_SECONDS
 from cos.tui.widgets.conversation_pane import ConversationPane
 from cos.tui.widgets.cost_pane import CostPane
 from cos.tui.widgets.sessions_pane import SessionsPane
@@ -28,6 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from cos.tui.preferences import Preferences
+    from cos.tui.timing import Timing
 
 COLUMNS = {"sessions": "left", "approvals": "right"}
 """Pane -> the column that holds it."""
@@ -35,14 +33,6 @@ COLUMNS = {"sessions": "left", "approvals": "right"}
 
 STOP_AGAIN_SECONDS = 1.0
 """For so long after the pane of approvals has closed by itself, Esc stops only when pressed twice."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
-    """What depends on how fast keys come."""
-
-    arm_seconds: float = ARM_SECONDS
-    burst_seconds: float = BURST_SECONDS
 
 
 class MainScreen(PanesScreen):

@@ -17,8 +17,8 @@ from cos.tui.widgets.sessions_pane import SessionsPane
 
 if TYPE_CHECKING:
     from cos.tui.preferences import Preferences
-    from cos.tui.screens.main import Timing
     from cos.tui.session_control import SessionControl
+    from cos.tui.timing import Timing
 
 
 class WishingScreen(TellsFailures, MainScreen):

@@ -1,0 +1,16 @@
+"""What depends on how fast keys come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cos.tui.burst import BURST_SECONDS
+from cos.tui.widgets.arming import ARM_SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Seconds between keys that mean something."""
+
+    arm_seconds: float = ARM_SECONDS
+    burst_seconds: float = BURST_SECONDS
