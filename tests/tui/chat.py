@@ -51,7 +51,7 @@ class Chat:
         """Let the app work until `holds()`.
 
         Raises:
-            TimeoutError: that did not happen in 20 s.
+            TimeoutError: that did not happen in 10 s.
         """
         try:
             async with asyncio.timeout(10):

@@ -175,17 +175,17 @@ async def test_the_end_counts_as_seen_on_the_full_screen(core_home: CoreHome) ->
         await chat.say("go")
         await chat.requests(1)
         await chat.pilot.press("f4", "v")
-        await chat.until(lambda: len(chat.app.screen_stack) == 2)
+        await chat.until(lambda: chat.app.screen is not chat.main)
         await chat.pilot.press("escape")
-        await chat.until(lambda: len(chat.app.screen_stack) == 1)
+        await chat.until(lambda: chat.app.screen is chat.main)
         await chat.answer("y")
         assert (await decisions(chat))[LONG] == ("pending", None)
         await chat.pilot.press("v")
-        await chat.until(lambda: len(chat.app.screen_stack) == 2)
+        await chat.until(lambda: chat.app.screen is not chat.main)
         await chat.pilot.press("end")
         await chat.until(lambda: "touch last" in chat.screen_text())
         await chat.pilot.press("escape")
-        await chat.until(lambda: len(chat.app.screen_stack) == 1)
+        await chat.until(lambda: chat.app.screen is chat.main)
         await chat.answer("y")
         await chat.requests(0)
 
@@ -294,7 +294,7 @@ async def test_control_characters_and_markup_of_a_request_are_shown_as_text_H_04
         assert "[bold]title[/] [/nonsense]" in shown
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)
         await chat.pilot.press("v")
-        await chat.until(lambda: len(chat.app.screen_stack) == 2)
+        await chat.until(lambda: chat.app.screen is not chat.main)
         assert "␛]52;c;aGk=␇" in chat.screen_text()
 
 

@@ -43,7 +43,7 @@ def is_open(chat: Chat, kind: type[Any]) -> bool:
 
 
 async def closed(chat: Chat) -> None:
-    await chat.until(lambda: len(chat.app.screen_stack) == 1, "the panel closes")
+    await chat.until(lambda: chat.app.screen is chat.main, "the panel closes")
 
 
 def config_file(home: CoreHome) -> Path:
@@ -139,7 +139,7 @@ async def test_a_call_that_no_rule_describes_can_still_be_allowed_once(core_home
         await chat.requests(1)
         await chat.answer("a")
         await chat.until(lambda: "No rule can say safely" in chat.notices())
-        assert len(chat.app.screen_stack) == 1
+        assert chat.app.screen is chat.main
         await chat.answer("y")
         await chat.requests(0)
 

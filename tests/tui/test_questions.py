@@ -82,7 +82,7 @@ async def test_nothing_is_sent_unpicked_unarmed_or_from_elsewhere(core_home: Cor
         await chat.say("go")
         await chat.requests(1)
         await chat.pilot.press("f4", "2", "enter", "y", "n", "t", "enter", "enter")
-        assert len(chat.app.screen_stack) == 1
+        assert chat.app.screen is chat.main
         assert await rows(chat) == PENDING
         chat.main.approvals.arming.seconds = 0.01
         await chat.pilot.press("escape", "enter")
@@ -97,7 +97,7 @@ async def test_enter_and_y_without_a_pick_say_how_to_answer(core_home: CoreHome)
         for key in ("enter", "y", "1", "s", "a", "e", "space", "Y", "ctrl+j"):
             await chat.answer(key)
         assert "Nothing is picked: t writes an answer, n declines." in chat.notices()
-        assert len(chat.app.screen_stack) == 1
+        assert chat.app.screen is chat.main
         assert await rows(chat) == PENDING
 
 
@@ -120,10 +120,10 @@ async def test_own_words_are_sent_as_written_and_kept_when_left(core_home: CoreH
         await chat.say("go")
         await chat.requests(1)
         await chat.answer("t")
-        await chat.until(lambda: len(chat.app.screen_stack) == 2)
+        await chat.until(lambda: chat.app.screen is not chat.main)
         await chat.pilot.press("enter", *"green y")
         await chat.pilot.press("escape")
-        await chat.until(lambda: len(chat.app.screen_stack) == 1)
+        await chat.until(lambda: chat.app.screen is chat.main)
         assert await rows(chat) == PENDING
         await chat.answer("t")
         await chat.until(lambda: "green y" in chat.screen_text())
@@ -138,7 +138,7 @@ async def test_a_number_in_own_words_means_the_choice_as_everywhere(core_home: C
         await chat.say("go")
         await chat.requests(1)
         await chat.answer("t")
-        await chat.until(lambda: len(chat.app.screen_stack) == 2)
+        await chat.until(lambda: chat.app.screen is not chat.main)
         await chat.pilot.press("3", "enter")
         await chat.requests(0)
         assert await rows(chat) == [("answered", "Deep blue", "tui")]
@@ -167,11 +167,11 @@ async def test_an_answer_from_elsewhere_takes_the_card_and_its_open_line_away(co
         await chat.say("go")
         await chat.requests(1)
         await chat.answer("t")
-        await chat.until(lambda: len(chat.app.screen_stack) == 2)
+        await chat.until(lambda: chat.app.screen is not chat.main)
         await chat.pilot.press(*"half")
         (pending,) = await chat.core.desk.pending()
         await chat.core.desk.answer(pending.id, ApprovalAnswer(decision="answered", answer="Red", answered_by="cli"))
-        await chat.until(lambda: len(chat.app.screen_stack) == 1)
+        await chat.until(lambda: chat.app.screen is chat.main)
         await chat.control.answering.reply(pending.id, "Blue")
         assert "Already answered: answered by cli." in chat.notices()
         await chat.rests()
