@@ -151,8 +151,7 @@ async def _compose(
         background=background,
         reduced_motion=effective_reduced_motion(config, request.env).value,
     )
-    windows = {name: provider.context_window for name, provider in providers.items()}
-    _add_commands(core, agents, ContextCommand(contexts, journal, agents, windows))
+    _add_commands(core, agents, ContextCommand(contexts, journal, agents, providers))
     return core
 
 

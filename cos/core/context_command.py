@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,13 +19,13 @@ from cos.core.profiles import open_workspace
 if TYPE_CHECKING:
     from cos.agent.journal import Journal
     from cos.agent.messages import Message
-    from cos.agent.provider import SessionPrompt, ToolSpec
+    from cos.agent.provider import Provider, SessionPrompt, ToolSpec
     from cos.agent.records import ContextMeter
     from cos.core.dispatcher import ProfileAgent
     from cos.core.session_contexts import SessionContexts
 
 _NAME_COLUMNS: Final = 18
-_MORE: Final = "~ is estimated from the length of the text. /context NAME shows a part or a tool word for word."
+_MORE: Final = "~: tokens, estimated from the length. /context NAME shows a part or a tool word for word."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +53,12 @@ class ContextCommand:
         contexts: SessionContexts,
         journal: Journal,
         agents: Mapping[str, ProfileAgent],
-        windows: Mapping[str, Callable[[str], int | None]],
+        providers: Mapping[str, Provider],
     ) -> None:
-        """`windows`: profile -> model -> its context window in tokens, None when unknown."""
         self._contexts = contexts
         self._journal = journal
         self._agents = agents
-        self._windows = windows
+        self._providers = providers
 
     def command(self) -> Command:
         return Command(
@@ -80,7 +79,7 @@ class ContextCommand:
         workspace = Path(here) if here else await asyncio.to_thread(open_workspace, agent.profile)
         now = await self._contexts.parts(agent.profile, agent.tools, workspace)
         prompt = build_prompt(agent.profile, agent.tools, now)
-        window = self._windows[call.profile_id]
+        window = self._providers[call.profile_id].context_window
         if session is None or session.frozen_prompt is None:
             return Seen(parts=now, prompt=prompt, now=now, history=(), is_frozen=False, window=window(prompt.model))
         frozen = prompt_from_json(session.frozen_prompt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import textwrap
 from typing import TYPE_CHECKING, Final
 
 from cos.agent.text import cells
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from cos.core.skills.shelf import SkillShelf
 
 ORIGIN: Final = "skill"
+_SUMMARY_CHARACTERS: Final = 72
+"""In lists of commands. The model gets the whole description."""
 _SENT: Final = """\
 The message begins with the name of a skill, /{name}: the user wants its instructions followed now, on what stands \
 behind the name. These are the instructions:
@@ -38,7 +41,7 @@ class SkillCommands:
         return [
             Command(
                 name=skill.name,
-                summary=skill.description,
+                summary=textwrap.shorten(skill.description, _SUMMARY_CHARACTERS, placeholder=" …"),
                 run=self._send,
                 arguments="[TEXT]",
                 needs_session=False,
@@ -66,7 +69,9 @@ class SkillCommands:
         said: list[str] = []
         for profile_id in self._shelf.profiles:
             found = await self._shelf.read(profile_id)
-            said += [broken_sentence(str(error)) for error in found.broken]
+            if found.broken:
+                more = f" ({len(found.broken)} in the profile {profile_id}; /skills there lists them)"
+                said.append(broken_sentence(str(found.broken[0])) + (more if len(found.broken) > 1 else ""))
             said += shadowed(found, self._commands)
         return said
 
@@ -92,7 +97,7 @@ def shadowed(found: SkillSet, commands: Commands) -> list[str]:
         owner = commands.owner(skill.name)
         if owner is not None:
             said.append(
-                f"The skill {skill.name} has no slash command, because /{skill.name} is the one of {owner}: "
+                f"The skill {skill.name} has no slash command, because /{skill.name} is a command of {owner}: "
                 f"give it another name in {skill.file}"
             )
     return said

@@ -44,12 +44,10 @@ def read_linked(skill: Skill, file_path: str) -> str:
         if not real.is_relative_to(skill.folder):
             raise SkillError(f"{shown} leads out of the folder of the skill {skill.name}")
         if not real.is_file():
-            raise SkillError(f"{shown} is no file")
+            known = ", ".join(linked_files(skill)) or "none"
+            raise SkillError(f"the skill {skill.name} has no file {shown}. Its files: {known}")
         with real.open("rb") as opened:
             data = opened.read(MOST_BYTES + 1)
-    except FileNotFoundError:
-        known = ", ".join(linked_files(skill)) or "none"
-        raise SkillError(f"the skill {skill.name} has no file {shown}. Its files: {known}") from None
     except (OSError, ValueError, RuntimeError) as error:
         raise SkillError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if len(data) > MOST_BYTES:

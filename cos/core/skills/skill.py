@@ -28,6 +28,8 @@ MOST_CHARACTERS: Final = 100_000
 """Of a SKILL.md, as in Hermes."""
 MOST_DESCRIPTION: Final = 1_024
 _MOST_FRONT_MATTER: Final = 8_000
+_MOST_BRACKETS: Final = 200
+"""The time that the parser takes grows with the square of how deeply they are nested."""
 _FENCE: Final = "---"
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _NAME_RULE: Final = "it takes a-z, 0-9, _ and -, begins with a letter and has at most 64 characters"
@@ -87,6 +89,8 @@ def _entries(text: str, file: Path) -> dict[str, tuple[str | None, int]]:
     if len(text) > _MOST_FRONT_MATTER:
         problem = f"the front matter has {len(text):,} characters; at most {_MOST_FRONT_MATTER:,} are read"
         raise ConfigError(problem, file=file, line=1)
+    if text.count("[") + text.count("{") > _MOST_BRACKETS:
+        raise ConfigError(f"the front matter has more than {_MOST_BRACKETS} brackets", file=file, line=1)
     loader = yaml.SafeLoader(text)
     try:
         node = loader.get_single_node()
