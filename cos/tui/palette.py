@@ -29,7 +29,7 @@ class SlashCommands(Provider):
         for shown, command, begin in self._shown():
             score = max(matcher.match(shown), matcher.match(command.summary))
             if score > 0:
-                yield Hit(score, matcher.highlight(shown), begin, help=_not_markup(command.summary))
+                yield Hit(score, matcher.highlight(_not_markup(shown)), begin, help=_not_markup(command.summary))
 
     def _shown(self) -> Iterator[tuple[str, Command, Callable[[], None]]]:
         surface = cast("CosApp", self.app).surface
