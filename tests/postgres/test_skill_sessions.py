@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from cos.agent.messages import Message, UserMessage
-from cos.agent.providers.scripted import called, said
+from cos.agent.provider import StreamStarted
+from cos.agent.providers.scripted import MODEL, called, said
 from cos.cli.running_core import Core
+from cos.core.commands import Command, CommandAnswer, CommandCall
 from cos.core.errors import CommandError
 from cos.core.inbound import Accepted, Inbound
+from tests.core_bench import core_bench
 from tests.fix_home import CoreHome, asked
 
 TONE = "---\nname: tone\ndescription: Changes the tone.\n---\nWrite it again, {how}.\n"
@@ -159,3 +162,21 @@ async def test_a_new_session_begins_with_the_soul_that_is_there_now(core_home: C
     await asked(core, "again", first.turn.session_id)
     await asked(core, "new")
     assert [request.prompt.system[:9] for request in provider.requests] == ["Be kind.\n", "Be kind.\n", "Be brief."]
+
+
+async def test_a_waiting_message_loses_its_skill_when_it_is_edited_into_another_message(
+    core_url: str, tmp_path: Path
+) -> None:
+    async def run(call: CommandCall) -> CommandAnswer:
+        return CommandAnswer(context="Be kind.")
+
+    async with core_bench(core_url, tmp_path, [[StreamStarted(MODEL), "hang"]]) as core:
+        core.dispatcher.commands.add(Command(name="tone", summary="", run=run, needs_session=False))
+        session = (await core.send("first")).session_id
+        assert session is not None
+        waiting = (await core.send("/tone a", session)).message_id
+        assert waiting is not None
+        for text, context in (("/tone b", "Be kind."), ("hello", None), ("/tone c", None)):
+            await core.queue.edit(waiting, text)
+            (row,) = await core.sessions.queue(session)
+            assert (row.text, row.message.context) == (text, context)
