@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from cos.core.session_contexts import SessionContexts
 
 _NAME_COLUMNS: Final = 18
+_CHANGED: Final = "changed since"
+_GONE: Final = "gone since"
+_NEW: Final = "new since"
+_LINE_COLUMNS: Final = 41
 _MORE: Final = "~: tokens, estimated from the length. /context NAME shows a part or a tool word for word."
 
 
@@ -96,16 +100,18 @@ class ContextCommand:
 
 
 def _lines(seen: Seen) -> list[str]:
-    began = "frozen when it began" if seen.is_frozen else "what it will begin with"
+    began = "frozen" if seen.is_frozen else "not frozen yet"
     stale = _stale(seen)
     system = sum(estimated_tokens(part.text) for part in seen.parts)
     tools = {tool.name: _tool_tokens(tool) for tool in seen.prompt.tools}
     lines = [_row("System prompt", system, began)]
     lines += [_row(f"  {part.source}", estimated_tokens(part.text), stale.get(part.source, "")) for part in seen.parts]
     lines += [_row(f"  {name}", 0, note) for name, note in stale.items() if note == _NEW]
-    changed = f"changed since: {', '.join(seen.stale_tools)}" if seen.stale_tools else ""
-    lines += [_row(f"Tools, {len(tools)}", sum(tools.values()), changed)]
-    lines += _wrapped(f"{name} ~{size:,}" for name, size in tools.items())
+    lines += [_row(f"Tools, {len(tools)}", sum(tools.values()), _CHANGED if seen.stale_tools else "")]
+    lines += _wrapped([f"{name} ~{size:,}" for name, size in tools.items()])
+    lines += _wrapped(
+        [f"changed, new or gone: {seen.stale_tools[0]}", *seen.stale_tools[1:]] if seen.stale_tools else []
+    )
     history = list(_history(seen.history))
     total = sum(size for _, size in history)
     lines += [_row("History", total, f"{len(seen.history):,} messages")]
@@ -118,11 +124,6 @@ def _lines(seen: Seen) -> list[str]:
 
 def _row(name: str, tokens: int, note: str) -> str:
     return f"{name:<{_NAME_COLUMNS}} {f'~{tokens:,}':>8}  {note}".rstrip()
-
-
-_CHANGED: Final = "changed since"
-_GONE: Final = "gone since"
-_NEW: Final = "new since"
 
 
 def _stale(seen: Seen) -> dict[str, str]:
@@ -158,13 +159,15 @@ def _tool_tokens(tool: ToolSpec) -> int:
 
 
 def _wrapped(items: Iterable[str]) -> list[str]:
-    """The items in lines that fit a narrow terminal."""
+    """The items in lines that fit between the side panes of a terminal of 120 columns."""
     lines: list[str] = []
     for item in items:
-        if lines and len(lines[-1]) + len(item) < 62:
+        if lines and len(lines[-1]) + len(item) <= _LINE_COLUMNS:
             lines[-1] += f", {item}"
-        else:
-            lines.append(f"  {item}")
+            continue
+        if lines:
+            lines[-1] += ","
+        lines.append(f"  {item}")
     return lines
 
 

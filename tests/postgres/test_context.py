@@ -52,7 +52,7 @@ def home(core_home: CoreHome) -> CoreHome:
 async def test_before_the_first_message_it_says_what_the_session_will_begin_with(home: CoreHome) -> None:
     core = await home.open()
     found = rows(await shown(core))
-    assert found["System prompt"].endswith("what it will begin with")
+    assert found["System prompt"].endswith("not frozen yet")
     assert found["SOUL.md"] == "~2" == f"~{estimated_tokens('Be kind.')}"
     assert {"folder and date", "skills", "plugin milk", "Tools, 8"} <= set(found)
     assert found["History"] == "~0  0 messages"
@@ -114,7 +114,8 @@ async def test_H_089_what_changed_since_the_session_began_is_said_part_by_part(h
     await core.close()
     home.write_profile("home", 'provider = "mock"\ntools = ["read_file", "clarify"]\n')
     text = await shown(await home.open(), session=session)
-    assert "changed since: patch, search_files, skill_view" in text
+    assert rows(text)["Tools, 8"].endswith("changed since")
+    assert "  changed, new or gone: patch, search_files,\n  skill_view, skills_list, terminal,\n  write_file\n" in text
 
 
 async def test_a_part_that_is_new_is_said(home: CoreHome) -> None:

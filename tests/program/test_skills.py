@@ -74,5 +74,5 @@ def test_a_skill_is_used_from_the_shell(program: Program, api: ApiServer) -> Non
 def test_the_context_is_shown_in_the_shell_without_a_turn(program: Program) -> None:
     done = program.run("ask", "/context", "--profile", "demo")
     assert done.returncode == 0
-    assert "System prompt" in done.stdout and "what it will begin with" in done.stdout
+    assert "System prompt" in done.stdout and "not frozen yet" in done.stdout
     assert program.rows("SELECT count(*) FROM turns") == [(0,)]
