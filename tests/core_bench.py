@@ -39,6 +39,7 @@ from cos.core.session_edits import SessionEdits
 from cos.core.session_query import SessionQuery
 from cos.core.sessions import SessionRow
 from cos.core.settings import ProfileSettings
+from cos.core.skills.shelf import SkillShelf
 from tests.agent_bench import AT_ONCE, assert_answered
 
 if TYPE_CHECKING:
@@ -112,8 +113,11 @@ class CoreBench:
 
 
 def profile(name: str, folder: Path, **settings: Any) -> Profile:
+    own = folder / "profiles" / name
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "SOUL.md").write_text(f"You are {name}.")
     return Profile(
-        id=name, folder=folder, config_file=folder / "config.toml", workspace=folder / name, soul=f"You are {name}.",
+        id=name, folder=own, config_file=own / "config.toml", workspace=folder / name,
         settings=ProfileSettings(provider="mock", **settings),
     )  # fmt: skip
 
@@ -145,12 +149,13 @@ async def core_bench(
         )
         for name in ("home", "work")
     }  # fmt: skip
+    skills = SkillShelf({name: entry.profile.folder for name, entry in agents.items()})
     gateway = Gateway(
         {name: entry.profile for name, entry in agents.items()}, hooks, journal, sessions, blobs, events.append
     )
     dispatcher = Dispatcher(
         agents=agents, gateway=gateway, journal=journal, sessions=sessions,
-        contexts=SessionContexts(sessions, plugins), publish=events.append,
+        contexts=SessionContexts(sessions, plugins, skills), publish=events.append,
         retries=Retries(last_prompt=LastTurns(database).prompt, undo=lambda session_id: edits.undo(session_id)),
     )  # fmt: skip
     edits = SessionEdits(database, dispatcher, events.append)

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from cos.agent.events import TurnCompleted
 from cos.agent.providers.mock import MockProvider
 from cos.agent.providers.scripted import ScriptedProvider
 from cos.agent.retry import RetryPolicy
@@ -17,9 +18,11 @@ from cos.cli.compose import open_core
 from cos.cli.opening import StartRequest
 from cos.cli.running_core import Core
 from cos.core.effective import Flags
+from cos.core.inbound import Inbound
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from uuid import UUID
 
     from cos.agent.provider import Provider
     from cos.agent.providers.scripted import Script
@@ -82,6 +85,17 @@ class CoreHome:
 
     def _provider(self, profile: Profile, env: Mapping[str, str]) -> Provider:
         return self.providers.get(profile.id) or MockProvider(delay_seconds=0)
+
+
+async def asked(core: Core, text: str, session: UUID | None = None, profile: str = "home") -> TurnCompleted:
+    """Send a message and wait for the end of its turn."""
+    inbound = Inbound(text=text, profile_id=profile, source="cli", session_id=session)
+    with core.feed.subscribe() as events:
+        accepted = await core.dispatcher.dispatch(inbound)
+        async for live in events:
+            if isinstance(live.event, TurnCompleted) and live.event.turn.turn_id == accepted.turn_id:
+                return live.event
+    raise AssertionError("no end")
 
 
 OpenCore = Callable[[], Awaitable[Core]]

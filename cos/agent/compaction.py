@@ -6,6 +6,7 @@ It happens between steps only, so never between a call and its result. Until the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from cos.agent.cancellation import uninterrupted
@@ -38,6 +39,10 @@ NOTHING: Final = "there is nothing to compact in this session yet"
 _FEWEST: Final = 2
 _FEWEST_SINCE_SUMMARY: Final = 6
 """Before the meter alone is a reason to compact again: a prompt that is large by itself must not do it at each step."""
+LITTLE: Final = 0.1
+"""A pass that saved less than this share of the tokens was futile."""
+MOST_FUTILE: Final = 2
+"""After so many futile passes in a row the meter alone is no reason to compact any more."""
 _CUTS: Final = ((4_000, 1.0), (1_000, 0.5), (400, 0.25))
 """For a conversation that does not even fit with the request for its summary: the longest text kept of each message, in
 characters, and the share of the newest messages."""
@@ -55,6 +60,10 @@ _LEFT_OUT: Final = "(The beginning of the conversation does not fit and is left 
 _SUMMARY: Final = "The conversation up to here was compacted. This summary of it was written by you:\n\n{summary}"
 _IN_TURN: Final = (
     "\n\nYou are in the middle of a turn: go on with it. What the user asked for, word for word:\n\n{words}"
+)
+_FUTILE: Final = (
+    f"Compacting this session saved less than {LITTLE:.0%} {MOST_FUTILE} times in a row, so cos does not do it by "
+    "itself any more. /compact does it once, and /new begins a session with an empty history."
 )
 _REFUSED: Final = {
     "max_tokens": "the summary was cut off at the output limit",
@@ -86,6 +95,18 @@ class Compactor:
         except (CompactionFailed, ProviderError) as error:
             state.compaction_failed = True
             _notice(state, f"Not compacted, the turn goes on as it was: {error}", is_warning=True)
+
+    def count_saving(self, state: TurnState, usage: Usage) -> None:
+        """After a step's model call: was the compaction before it worth it, by the provider's own count?"""
+        if state.meter is None:
+            return
+        if state.compacted_from is not None:
+            left = usage.prompt_tokens or 0
+            state.futile = state.futile + 1 if left > (1 - LITTLE) * state.compacted_from else 0
+            state.compacted_from = None
+            if state.futile == MOST_FUTILE:
+                _notice(state, _FUTILE, is_warning=True)
+        state.meter = replace(state.meter, futile=state.futile)
 
     async def make_room(self, state: TurnState, error: ContextTooLong) -> None:
         """Compact because the conversation does not fit the window.
@@ -134,13 +155,18 @@ class Compactor:
         share = state.meter.share if state.meter else None
         if not self._compact_at or share is None or share < self._compact_at or state.compaction_failed:
             return False
+        if state.futile >= MOST_FUTILE:
+            return False
         fewest = _FEWEST_SINCE_SUMMARY if _is_summary(state.history[0]) else _FEWEST
         return _replaceable(state.history) >= fewest
 
     async def _compact(self, state: TurnState) -> None:
         state.cancel.check()
+        before = state.meter.used if state.meter else 0
         reply = await self._summary(state)
         await uninterrupted(self._replace(state, _summary_message(state, reply), new_id(), reply.model))
+        # The request for the summary may have been shortened; the last one before it says nothing of what came since.
+        state.compacted_from = max(before, reply.usage.prompt_tokens or 0) or None
 
     async def _replace(self, state: TurnState, summary: UserMessage, message_id: UUID, model: str) -> None:
         """Cut short, it would leave a history in memory that is not the one in the journal."""

@@ -64,7 +64,7 @@ class UserMessage(_Record):
     text: str
     parts: list[Part] = Field(default_factory=list)
     context: str | None = None
-    """What hooks added to the copy that the model sees."""
+    """What a skill's command and hooks added to the copy that the model sees."""
     origin: Origin | None = None
     compaction: Compaction | None = None
     """Set on a summary, and only there."""

@@ -60,6 +60,8 @@ class ContextMeter:
     """Prompt and reply of that call."""
     window: int | None
     """What the model takes; None = unknown."""
+    futile: int = 0
+    """Compactions in a row, the newest included, that saved little."""
 
     @property
     def share(self) -> float | None:

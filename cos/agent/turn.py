@@ -135,6 +135,7 @@ class Agent:
             turn=turn, session=session, prompt=kept, cancel=cancel, publish=self._publish, meter=session.meter
         )
         state.prompt_id = prompt_id or state.prompt_id
+        state.futile = session.meter.futile if session.meter else 0
         state.started_at = await self._journal.start_turn(
             turn, kept, message_id=state.prompt_id, from_queue=prompt_id is not None
         )
@@ -206,10 +207,11 @@ class Agent:
         state.stop_reason = "max_steps"
 
     async def _begin(self, state: TurnState) -> None:
-        context = await fire_beginning(self._hooks, state)
-        if context:
-            await self._journal.annotate_prompt(state.turn, state.prompt_id, context)
+        added = await fire_beginning(self._hooks, state)
+        if added:
             assert state.prompt is not None
+            context = f"{state.prompt.context}\n\n{added}" if state.prompt.context else added
+            await self._journal.annotate_prompt(state.turn, state.prompt_id, context)
             state.prompt = state.prompt.model_copy(update={"context": storable(context)})
             state.history = [*state.history[:-1], state.prompt]
 
@@ -230,7 +232,9 @@ class Agent:
     async def _reply(self, state: TurnState, *, allow_tools: bool) -> ModelReply:
         """The model's reply; a conversation that does not fit its window is compacted and sent again."""
         try:
-            return await self._model.call(state, allow_tools=allow_tools)
+            reply = await self._model.call(state, allow_tools=allow_tools)
+            self._compactor.count_saving(state, reply.usage)
+            return reply
         except ContextTooLong as error:
             await uninterrupted(self._keep_shown(state, active=False))
             state.open_reply = None

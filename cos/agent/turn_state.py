@@ -67,6 +67,10 @@ class TurnState:
     """Of all calls that the session ever had."""
     meter: ContextMeter | None = None
     """How full the context is; None = unknown."""
+    compacted_from: int | None = None
+    """Tokens before the newest compaction, until a model call has counted what is left."""
+    futile: int = 0
+    """As in `ContextMeter`."""
     compaction_failed: bool = False
     """Then it is not tried again in this turn."""
     instructions: str | None = None

@@ -14,6 +14,7 @@ COMMANDS = {
     "sessions": "cos.cli.sessions",
     "approvals": "cos.cli.approvals",
     "cost": "cos.cli.plugin_command",
+    "skills": "cos.cli.skills",
     "export": "cos.cli.export",
     "doctor": "cos.cli.doctor",
 }
@@ -35,6 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
     sessions_arguments(commands.add_parser("sessions", help="list, show, change and delete sessions"))
     _approvals(commands.add_parser("approvals", help="list and answer what waits for an answer"))
     _cost(commands.add_parser("cost", help="what clients, projects and models cost, and budgets"))
+    _skills(commands.add_parser("skills", help="list and check the skills of the profiles"))
     _export(commands.add_parser("export", help="write a session as Markdown or JSON"))
     _doctor(commands.add_parser("doctor", help="check everything and say what to do"))
     return parser
@@ -114,6 +116,12 @@ def _cost(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--session", metavar="ID", help="the session, for a budget per session")
     reprice = actions.add_parser("reprice", help="price the calls that had no price; priced ones never change")
     reprice.add_argument("--dry-run", action="store_true", help="only say what would be priced")
+
+
+def _skills(parser: argparse.ArgumentParser) -> None:
+    parser.description = "List the skills of every profile. Exit code 1 when one of them is broken."
+    parser.add_argument("--profile", metavar="ID", help="only the skills of this profile")
+    parser.add_argument("--json", action="store_true", help="print the skills as JSON")
 
 
 def _export(parser: argparse.ArgumentParser) -> None:

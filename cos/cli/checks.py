@@ -19,6 +19,7 @@ from cos.agent.hooks import HookBus
 from cos.cli.logs import log_to
 from cos.cli.opening import StartRequest, close_database, embedded_postgres, open_database
 from cos.cli.providers import build_provider
+from cos.core.commands import Commands
 from cos.core.config import Config, load_config
 from cos.core.effective import Flags, effective_base_url, effective_database_url, effective_profile
 from cos.core.first_start import install_shipped
@@ -29,6 +30,9 @@ from cos.core.plugins import load_plugins
 from cos.core.postgres.schema import apply_core_schema
 from cos.core.postgres.statements import core_statements
 from cos.core.profiles import Profile, load_profile, open_workspace, profile_folders, profile_named
+from cos.core.skills.commands import shadowed
+from cos.core.skills.folder import load_skills
+from cos.core.skills.shelf import SkillShelf
 from cos.core.tool_lists import match_tools
 from cos.core.tools.installed import installed_tools
 
@@ -130,7 +134,7 @@ class Examination:
             host=PluginHost(source=self.config.source),
         )
         try:
-            self.tools = tuple(installed_tools(loaded))
+            self.tools = tuple(installed_tools(loaded, SkillShelf({})))
             plugins = ", ".join(settings.plugins) or "none"
             self._found("plugins", "ok", f"{plugins}; tools: {', '.join(self.tools) or 'none'}")
             for sentence in await loaded.findings():
@@ -148,6 +152,7 @@ class Examination:
                 profile = load_profile(folder, self.paths)
                 profiles[profile.id] = profile
                 self.findings.append(await self._profile(name, profile))
+                self._skills(profile)
             except CosError as error:
                 self._found(name, "failed", str(error))
         if self.config is not None:
@@ -174,6 +179,13 @@ class Examination:
             return Check(name=name, state="warning", sentence=sentence, advice=missing)
         key = f", key in {settings.api_key_env}" if self.env.get(settings.api_key_env, "").strip() else ""
         return Check(name=name, state="ok", sentence=sentence + (key if settings.provider == "anthropic" else ""))
+
+    def _skills(self, profile: Profile) -> None:
+        name, found = f"skills of {profile.id}", load_skills(profile.folder)
+        if found.skills or not found.broken:
+            self._found(name, "ok", ", ".join(found.skills) or "none")
+        for sentence in [*map(str, found.broken), *shadowed(found, Commands())]:
+            self._found(name, "warning", sentence)
 
     async def _database(self) -> None:
         if self.config is None:

@@ -18,6 +18,7 @@ from cos.core.approval_desk import CHANNEL, ApprovalDesk
 from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
 from cos.core.background import Background
 from cos.core.config import Config, load_config
+from cos.core.context_command import ContextCommand
 from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
 from cos.core.effective import (
     Flags,
@@ -54,6 +55,8 @@ from cos.core.rule_book import RuleBook
 from cos.core.rule_keeper import RuleKeeper
 from cos.core.session_contexts import SessionContexts
 from cos.core.session_edits import SessionEdits
+from cos.core.skills.commands import SkillCommands
+from cos.core.skills.shelf import SkillShelf
 from cos.core.tool_lists import match_tools
 from cos.core.tools.installed import installed_tools
 
@@ -105,7 +108,8 @@ async def _compose(
         log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
     host = plugin_host(database, config, list(profiles), feed.publish)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
-    tools = installed_tools(plugins)
+    skills = SkillShelf({name: entry.folder for name, entry in profiles.items()})
+    tools = installed_tools(plugins, skills)
     grants = Grants(database)
     _register_policy(hooks, profiles, request.flags, tools, grants)
     register_live_feed(hooks, feed.publish)
@@ -117,12 +121,13 @@ async def _compose(
     inputs = TurnInputs(steers=AnnouncedSteers(journal, sessions, feed.publish), blobs=blobs)
     make = partial(Agent, hooks=hooks, journal=journal, approver=desk, publish=feed.publish, inputs=inputs)
     agents = _agents(config, request, profiles, providers, ToolSet.of(*tools.values()), make)
+    contexts = SessionContexts(sessions, plugins, skills)
     dispatcher = Dispatcher(
         agents=agents,
         gateway=Gateway(profiles, hooks, journal, sessions, blobs, feed.publish),
         journal=journal,
         sessions=sessions,
-        contexts=SessionContexts(sessions, plugins),
+        contexts=contexts,
         retries=Retries(last_prompt=LastTurns(database).prompt, undo=lambda session_id: edits.undo(session_id)),
         publish=feed.publish,
     )
@@ -142,14 +147,15 @@ async def _compose(
         feed=feed,
         dispatcher=dispatcher,
         plugins=plugins,
+        skills=SkillCommands(skills, dispatcher.commands),
         background=background,
         reduced_motion=effective_reduced_motion(config, request.env).value,
     )
-    _add_commands(core, agents)
+    _add_commands(core, agents, ContextCommand(contexts, journal, agents, providers))
     return core
 
 
-def _add_commands(core: Core, agents: Mapping[str, ProfileAgent]) -> None:
+def _add_commands(core: Core, agents: Mapping[str, ProfileAgent], context: ContextCommand) -> None:
     services = SessionServices(
         dispatcher=core.dispatcher,
         sessions=core.sessions,
@@ -159,7 +165,9 @@ def _add_commands(core: Core, agents: Mapping[str, ProfileAgent]) -> None:
         plugins=core.plugins,
         agents=agents,
     )
-    core.dispatcher.commands.add(*SessionCommands(services).all(), *core.plugins.commands)
+    commands = core.dispatcher.commands
+    commands.add(*SessionCommands(services).all(), context.command(), core.skills.listing(), *core.plugins.commands)
+    commands.add_of_profiles(core.skills)
 
 
 def _agents(

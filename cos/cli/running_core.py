@@ -25,6 +25,7 @@ from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile
 from cos.core.queue import QueueEditor
 from cos.core.session_edits import SessionEdits
+from cos.core.skills.commands import SkillCommands
 
 if TYPE_CHECKING:
     from cos.agent.provider import Provider
@@ -52,6 +53,7 @@ class Core:
     feed: LiveFeed
     dispatcher: Dispatcher
     plugins: LoadedPlugins
+    skills: SkillCommands
     background: Background
     reduced_motion: bool
 
@@ -82,6 +84,10 @@ class Core:
     @property
     def queue(self) -> QueueEditor:
         return QueueEditor(WaitingMessages(self.database), self.dispatcher)
+
+    async def findings(self) -> list[str]:
+        """What is not as it should be, as sentences for the user."""
+        return [*await self.plugins.findings(), *await self.skills.findings()]
 
     async def close(self) -> None:
         """End turns, plugins and connections in this order; the last process of the user stops the embedded server."""

@@ -9,11 +9,12 @@ import difflib
 import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from cos.core.errors import CommandError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
     from cos.agent.identity import Source
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from cos.core.sessions import Session
 
 CORE: Final = "core"
+BUILT_IN: Final = frozenset({
+    "agents", "approvals", "compact", "context", "cost", "export", "fork", "help", "model", "new", "plugins",
+    "profile", "queue", "quit", "resume", "retry", "sessions", "skills", "steer", "stop", "tag", "theme",
+    "title", "tools", "undo", "usage",
+})  # fmt: skip
+"""Every command of the core and of the app. No skill has one of these names, also where the app does not run."""
 _COMMAND = re.compile(r"/([a-z][a-z0-9_-]*)(?:\s+(.*))?", re.DOTALL)
 
 
@@ -29,6 +36,7 @@ _COMMAND = re.compile(r"/([a-z][a-z0-9_-]*)(?:\s+(.*))?", re.DOTALL)
 class CommandCall:
     """One use of a command."""
 
+    name: str
     argument: str
     """What stands behind the name, stripped."""
     profile_id: str
@@ -57,6 +65,8 @@ class CommandAnswer:
     """The session to open now."""
     turn_id: UUID | None = None
     """The turn that it began."""
+    context: str | None = None
+    """What the text was typed for: the text goes to the model as a message, with this behind it."""
 
 
 Run = Callable[[CommandCall], Awaitable[CommandAnswer]]
@@ -77,11 +87,35 @@ class Command:
     """`core`, the surface, or the plugin that brought it."""
 
 
+class ProfileCommands(Protocol):
+    """Commands that each profile has for itself. Those with the name of another command are not offered."""
+
+    async def refresh(self, profile_id: str) -> None:
+        """Look again which there are."""
+        ...
+
+    def known(self, profile_id: str) -> Sequence[Command]:
+        """As of the last look."""
+        ...
+
+
 class Commands:
     """By name."""
 
     def __init__(self) -> None:
         self._commands: dict[str, Command] = {}
+        self._of_profiles: ProfileCommands | None = None
+
+    def add_of_profiles(self, commands: ProfileCommands) -> None:
+        """Offer the commands of each profile beside the others."""
+        self._of_profiles = commands
+
+    def owner(self, name: str) -> str | None:
+        """Whose command this is, unless only a profile has it; None when it is free."""
+        if name in self._commands:
+            origin = self._commands[name].origin
+            return "cos" if origin == CORE else origin
+        return "cos" if name in BUILT_IN else None
 
     def add(self, *commands: Command) -> None:
         """
@@ -100,17 +134,25 @@ class Commands:
         """Let a surface do one of the commands in its own way."""
         self._commands[command.name] = command
 
-    def all(self) -> list[Command]:
-        return sorted(self._commands.values(), key=lambda command: command.name)
+    def all(self, profile_id: str | None = None) -> list[Command]:
+        """Sorted, with those of a profile when one is named."""
+        return sorted(self._of(profile_id).values(), key=lambda command: command.name)
 
-    def find(self, name: str) -> Command:
+    def find(self, name: str, profile_id: str | None = None) -> Command:
         """
         Raises:
             CommandError: there is no such command; the sentence names the nearest one.
         """
-        if name in self._commands:
-            return self._commands[name]
-        raise unknown_command(name, self._commands)
+        known = self._of(profile_id)
+        if name in known:
+            return known[name]
+        raise unknown_command(name, known)
+
+    def _of(self, profile_id: str | None) -> dict[str, Command]:
+        if profile_id is None or self._of_profiles is None:
+            return self._commands
+        own = {it.name: it for it in self._of_profiles.known(profile_id) if self.owner(it.name) is None}
+        return own | self._commands
 
     async def run(self, inbound: Inbound, session: Session | None) -> CommandAnswer | None:
         """Run the command that `inbound` is; None when it is a message.
@@ -122,10 +164,13 @@ class Commands:
         if parsed is None:
             return None
         name, argument = parsed
-        command = self.find(name)
+        if name not in self._commands and self._of_profiles is not None:
+            await self._of_profiles.refresh(inbound.profile_id)
+        command = self.find(name, inbound.profile_id)
         if command.needs_session and session is None:
             raise CommandError(f"/{name} works on a session; send a first message, or open one")
         call = CommandCall(
+            name=name,
             argument=argument,
             profile_id=inbound.profile_id,
             source=inbound.source,

@@ -5,7 +5,8 @@ CosError
 ├── DatabaseError          the database's owner: it does not answer, or refuses
 │   └── LostTurnError      nobody: another process closed this turn; stop writing to it
 ├── PluginError            the user: an enabled plugin is missing, or does not register
-└── SessionError           the user: no such session, it belongs to another profile, or it cannot be changed now
+├── SessionError           the user: no such session, it belongs to another profile, or it cannot be changed now
+└── SkillError             whoever asked: no such skill, or no such file in it
 """
 
 from __future__ import annotations
@@ -31,3 +32,7 @@ class PluginError(CosError):
 
 class SessionError(CosError):
     """There is no such session, it belongs to another profile, or it cannot be changed now."""
+
+
+class SkillError(CosError):
+    """There is no such skill, or no such file in it."""

@@ -82,7 +82,7 @@ class Gateway:
             inbound.text = action["text"]
         session = await self._existing_session(inbound)
         answer = await self.commands.run(inbound, session)
-        if answer is not None:
+        if answer is not None and answer.context is None:
             began, session_id = answer.turn_id, inbound.session_id
             return Accepted(session_id=session_id, turn_id=began, handled=began is None, command=answer)
         session = session or await self._new_session(inbound)
@@ -91,7 +91,7 @@ class Gateway:
         if reply is not None:
             return Accepted(session_id=session.id, handled=True, reply=reply or None)
         parts = [*inbound.parts, *await kept_parts(inbound.pictures, session.profile_id, self._blobs)]
-        message = UserMessage(text=inbound.text, parts=parts)
+        message = UserMessage(text=inbound.text, parts=parts, context=answer.context if answer else None)
         return Admitted(session=session, message_id=message_id, message=message)
 
     async def _existing_session(self, inbound: Inbound) -> Session | None:

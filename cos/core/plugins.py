@@ -83,8 +83,8 @@ class LoadedPlugins:
                     found.append(f"A check of the plugin {name} failed: {error}")
         return found
 
-    async def context_for(self, profile_id: str) -> list[str]:
-        """The texts that plugins add to the frozen context of a new session.
+    async def context_for(self, profile_id: str) -> list[tuple[str, str]]:
+        """The texts that plugins add to the frozen context of a new session, each with the plugin's name.
 
         Raises:
             PluginError: one has no text because it failed; a session must not begin with a part missing.
@@ -99,7 +99,7 @@ class LoadedPlugins:
                 except Exception as error:
                     raise PluginError(f"plugin {name} could not give its context: {error}") from error
                 if text and text.strip():
-                    texts.append(text)
+                    texts.append((name, text))
         return texts
 
     async def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from cos.agent.text import storable
@@ -27,8 +27,6 @@ class Profile:
     settings: ProfileSettings
     workspace: Path
     """Absolute; may not exist before `open_workspace`."""
-    soul: str = field(default="", repr=False)
-    """SOUL.md, the agent's system prompt; empty when there is none."""
 
 
 def load_profiles(paths: Paths) -> dict[str, Profile]:
@@ -71,13 +69,13 @@ def load_profile(folder: Path, paths: Paths) -> Profile:
         )
     config_file = folder / "config.toml"
     settings = load_settings(config_file)
+    read_soul(folder)
     return Profile(
         id=folder.name,
         folder=folder,
         config_file=config_file,
         settings=settings,
         workspace=settings.workspace or paths.data_dir / "workspaces" / folder.name,
-        soul=_soul(folder / "SOUL.md"),
     )
 
 
@@ -144,8 +142,13 @@ def load_settings(config_file: Path) -> ProfileSettings:
     return settings
 
 
-def _soul(file: Path) -> str:
+def read_soul(folder: Path) -> str:
+    """SOUL.md of the profile in `folder`, which its agent's system prompt begins with; empty when there is none.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
     try:
-        return storable(read_text(file)).strip()
+        return storable(read_text(folder / "SOUL.md")).strip()
     except FileNotFoundError:
         return ""

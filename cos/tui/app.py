@@ -137,7 +137,7 @@ class CosApp(LeavingApp):
         await control.begin(await self._first_session(core))
         self.main.connect(control, self.surface)
         self.ticker = self.set_interval(1.0, control.tick)
-        for sentence in await core.plugins.findings():
+        for sentence in await core.findings():
             self.notify(sentence, severity="warning", timeout=30, markup=False)
         await core.providers[control.place.profile_id].prepare()
 

@@ -6,6 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from cos.tui.transcript.lines import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,14 +22,14 @@ class SlashCommands(Provider):
 
     async def discover(self) -> Hits:
         for shown, command, begin in self._shown():
-            yield DiscoveryHit(shown, begin, help=command.summary)
+            yield DiscoveryHit(Content(shown), begin, help=_not_markup(command.summary))
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
         for shown, command, begin in self._shown():
             score = max(matcher.match(shown), matcher.match(command.summary))
             if score > 0:
-                yield Hit(score, matcher.highlight(shown), begin, help=command.summary)
+                yield Hit(score, matcher.highlight(_not_markup(shown)), begin, help=_not_markup(command.summary))
 
     def _shown(self) -> Iterator[tuple[str, Command, Callable[[], None]]]:
         surface = cast("CosApp", self.app).surface
@@ -34,3 +37,8 @@ class SlashCommands(Provider):
             return
         for command in surface.known():
             yield f"/{command.name} {command.arguments}".rstrip(), command, partial(surface.begin, command)
+
+
+def _not_markup(text: str) -> str:
+    """For a place where Textual reads markup: plugins and skills bring texts of their own."""
+    return harmless(text).replace("[", "\\[")

@@ -30,7 +30,7 @@ class AppSurface:
 
     def known(self) -> Sequence[Command]:
         """Every command that may be typed here, by name."""
-        return self._commands.all()
+        return self._commands.all(self._control.place.profile_id)
 
     def commands(self) -> Sequence[CommandHint]:
         """The same, as the composer completes them."""

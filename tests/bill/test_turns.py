@@ -10,10 +10,8 @@ from cos.agent.events import Notice, TurnCompleted, Usage
 from cos.agent.provider import ModelReply, ProviderUnavailable, StreamStarted, TextChunk
 from cos.agent.providers.scripted import Script, called
 from cos.agent.records import TurnStatus
-from cos.core.inbound import Inbound
-from cos.core.live import LiveFeed
 from cos.plugins.bill.reports import BillReports
-from tests.fix_home import CoreHome
+from tests.fix_home import CoreHome, asked
 
 TOML = """plugins = ["bill", "workspace"]
 [[bill.budgets]]
@@ -32,15 +30,7 @@ def cost(dollars: int, text: str = "fine") -> ModelReply:
 
 
 async def ask(core: Any, text: str, session: Any = None) -> TurnCompleted:
-    feed: LiveFeed = core.feed
-    with feed.subscribe() as events:
-        accepted = await core.dispatcher.dispatch(
-            Inbound(text=text, profile_id="work", source="cli", session_id=session)
-        )
-        async for live in events:
-            if isinstance(live.event, TurnCompleted) and live.event.turn.turn_id == accepted.turn_id:
-                return live.event
-    raise AssertionError("no end")
+    return await asked(core, text, session, profile="work")
 
 
 async def rows(core: Any, query: str) -> list[dict[str, Any]]:

@@ -29,8 +29,8 @@ def test_fresh_machine_has_no_failures_and_names_the_missing_key(program: Progra
     assert checks["profile home"]["state"] == "warning"
     assert "ANTHROPIC_API_KEY" in checks["profile home"]["advice"]
     assert list(checks) == [
-        "versions", "folders", "log", "settings", "plugins", "profile demo", "profile home", "profile work", "profiles",
-        "database", "terminal",
+        "versions", "folders", "log", "settings", "plugins", "profile demo", "skills of demo",
+        "profile home", "skills of home", "profile work", "skills of work", "profiles", "database", "terminal",
     ]  # fmt: skip
 
 

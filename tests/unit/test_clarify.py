@@ -15,6 +15,7 @@ from cos.core.errors import PluginError
 from cos.core.plugin_api import Registrations
 from cos.core.plugins import LoadedPlugins
 from cos.core.questions import meant_answer, numbered
+from cos.core.skills.shelf import SkillShelf
 from cos.core.tools.clarify import clarify_tool
 from cos.core.tools.installed import installed_tools
 from tests.agent_bench import tool
@@ -99,7 +100,7 @@ def test_without_choices_a_number_is_a_number() -> None:
 
 
 def test_every_profile_has_it_and_a_plugin_cannot_take_its_name() -> None:
-    assert list(installed_tools(LoadedPlugins())) == ["clarify"]
+    assert list(installed_tools(LoadedPlugins(), SkillShelf({}))) == ["clarify", "skill_view", "skills_list"]
     loaded = LoadedPlugins({"mine": Registrations(tools=[tool("clarify")])})
     with pytest.raises(PluginError, match="plugin mine offers the tool clarify, which is cos' own"):
-        installed_tools(loaded)
+        installed_tools(loaded, SkillShelf({}))

@@ -315,3 +315,64 @@ async def test_a_count_that_includes_thinking_is_not_given_as_the_length_of_the_
     await b.run()
     compaction = summaries(b)[0].compaction
     assert compaction is not None and (compaction.messages, compaction.tokens) == (3, None)
+
+
+SMALL = Usage(input_tokens=20_000)
+STILL_FULL = Usage(input_tokens=155_000, output_tokens=6_000)
+"""Beyond the threshold, and 3 % less than before the compaction."""
+
+
+def passes(*after: Usage) -> list[Script]:
+    """Turns that each begin with a full context and compact; `after` is counted by the call behind each summary."""
+    scripts: list[Script] = []
+    for number, usage in enumerate(after):
+        scripts += [full(said(f"summary {number}")), full(called((f"c{number}", "echo", {})), usage)]
+        # Six messages since the summary, so that the meter alone may compact again.
+        scripts += [full(called((f"d{number}", "echo", {})), usage), full(said(f"end {number}"), STILL_FULL)]
+    return scripts
+
+
+async def test_after_two_passes_that_saved_little_it_stops_by_itself_and_says_so_once() -> None:
+    scripts = [full(said("zero")), *passes(STILL_FULL, STILL_FULL), full(said("on")), full(said("and on"))]
+    b = await bench(scripts, tool("echo"))
+    for prompt in ("first", "second", "third", "fourth", "fifth"):
+        assert (await b.run(prompt)).status is TurnStatus.COMPLETED
+    assert b.provider.unused == 0, "the last two turns sent no request for a summary"
+    assert len([text for text in b.notices if "the model sums" in text]) == 2
+    (said_once,) = [text for text in b.notices if "saved less than 10% 2 times in a row" in text]
+    assert "/compact does it once" in said_once
+    meter = b.journal.sessions[b.session_id].meter
+    assert meter is not None and meter.futile == 2, "the next turn knows, in another process, too"
+    assert (await compacted_after(b)).futile == 0
+    b.assert_whole()
+
+
+async def compacted_after(b: Bench) -> ContextMeter:
+    """The meter of the turn after a compaction by hand."""
+    b.provider._scripts.extend([full(said("by hand")), full(said("small again"), SMALL)])
+    assert (await compacted(b)).status is TurnStatus.COMPLETED
+    assert (await b.run("sixth")).text == "small again"
+    meter = b.journal.sessions[b.session_id].meter
+    assert meter is not None
+    return meter
+
+
+async def test_a_pass_that_saves_enough_begins_the_count_again() -> None:
+    scripts = [full(said("zero")), *passes(STILL_FULL, SMALL, STILL_FULL, STILL_FULL), full(said("on"))]
+    b = await bench(scripts, tool("echo"))
+    for number in range(6):
+        await b.run(f"turn {number}")
+    assert b.provider.unused == 0
+    assert len([text for text in b.notices if "the model sums" in text]) == 4
+    assert len([text for text in b.notices if "times in a row" in text]) == 1
+
+
+async def test_a_conversation_that_does_not_fit_is_compacted_also_after_that() -> None:
+    end: list[Script] = [TOO_LONG, said("short"), full(said("done"), SMALL)]
+    b = await bench([full(said("zero")), *passes(STILL_FULL, STILL_FULL), *end], tool("echo"))
+    for prompt in ("first", "second", "third"):
+        await b.run(prompt)
+    assert (await b.run("fourth")).text == "done"
+    meter = b.journal.sessions[b.session_id].meter
+    assert meter is not None and meter.futile == 0
+    b.assert_whole()

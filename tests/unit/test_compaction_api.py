@@ -87,3 +87,22 @@ async def test_a_conversation_that_is_too_long_is_shortened_into_a_request_that_
     whole, shortest = api.requests[-5], api.requests[-2]
     assert len(shortest.raw) < len(whole.raw) / 10
     b.assert_whole()
+
+
+async def test_a_long_conversation_with_two_compactions_is_append_only_between_them(api: ApiServer, b: Bench) -> None:
+    turns, compacts_after = 100, {33, 66}
+    for number in range(turns):
+        api.push(
+            step(number), reply(thinking("so"), text(f"{number}"), usage=FULL if number in compacts_after else None)
+        )
+        if number in compacts_after:
+            api.push(reply(thinking("what matters"), text(f"Up to {number}.")))
+    for number in range(turns):
+        assert (await b.run(f"prompt {number}")).text == f"{number}"
+    accepted(api)
+    sent = [blocks(api, index) for index in range(len(api.requests))]
+    restarts = [index for index in range(1, len(sent)) if sent[index][: len(sent[index - 1])] != sent[index - 1]]
+    assert [sent[index][0]["text"].split("\n\n")[1] for index in restarts] == ["Up to 33.", "Up to 66."]
+    assert all(request.body["system"] == api.requests[0].body["system"] for request in api.requests)
+    assert len(b.journal.sessions[b.session_id].messages) == turns * 4 + 2, "nothing is deleted"
+    b.assert_whole()

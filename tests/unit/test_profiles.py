@@ -15,7 +15,7 @@ from cos.core.config_errors import ConfigError, FolderError, ProfileError
 from cos.core.effective import Flags, effective_values
 from cos.core.first_start import install_shipped
 from cos.core.paths import Paths
-from cos.core.profiles import Profile, load_profiles, open_workspace, profile_named
+from cos.core.profiles import Profile, load_profiles, open_workspace, profile_named, read_soul
 from cos.core.settings import Settings
 
 ANTHROPIC = 'provider = "anthropic"\nmodel = "m"\n'
@@ -41,7 +41,7 @@ def one(paths: Paths, text: str) -> Profile:
 def test_profile_has_its_settings_soul_and_defaults(paths: Paths) -> None:
     (write(paths, ANTHROPIC + 'tags = ["area:home"]') / "SOUL.md").write_text("\nBe kind.\x00\n")
     profile = load_profiles(paths)["home"]
-    assert profile.soul == "Be kind.\ufffd"
+    assert read_soul(profile.folder) == "Be kind.\ufffd"
     assert profile.settings.tags == ("area:home",)
     assert profile.workspace == paths.data_dir / "workspaces" / "home"
     settings = profile.settings
@@ -55,7 +55,7 @@ def test_folder_without_config_is_no_profile_and_no_soul_is_empty(paths: Paths) 
     (paths.profiles_dir / "notes").mkdir()
     profiles = load_profiles(paths)
     assert list(profiles) == ["a", "b"]
-    assert profiles["a"].soul == ""
+    assert read_soul(profiles["a"].folder) == ""
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_first_start_gives_a_working_set_that_equals_the_defaults(paths: Paths) 
     assert config.settings == Settings()
     assert list(profiles) == ["demo", "home", "work"]
     assert profiles["home"].settings.tags == ("area:home",)
-    assert all(len(profile.soul) > 200 for profile in profiles.values())
+    assert all(len(read_soul(profile.folder)) > 200 for profile in profiles.values())
     assert isinstance(api_key(profiles["home"], {}), MissingKey)
     effective_values(config, profiles["demo"], {}, Flags())
     assert not [item for item in paths.config_dir.iterdir() if item.name.startswith(".cos-")]

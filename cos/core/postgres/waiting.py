@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from cos.agent.errors import NotWaitingError
-from cos.agent.messages import message_from_json, message_json
+from cos.agent.messages import UserMessage, message_from_json, message_json
 from cos.core.postgres.journal import tell_session
 from cos.core.postgres.statements import core_statements
 
@@ -43,7 +43,11 @@ class WaitingMessages:
         """The session in which the message waits."""
 
         async def work(connection: Connection, row: Row) -> None:
-            message = message_from_json(row["body"]).model_copy(update={"text": text})
+            message = message_from_json(row["body"])
+            assert isinstance(message, UserMessage)
+            # The instructions of a skill stand behind a text only as long as it begins with the skill's name.
+            is_same = text.split(maxsplit=1)[:1] == message.text.split(maxsplit=1)[:1]
+            message = message.model_copy(update={"text": text, "context": message.context if is_same else None})
             changed = {"id": message_id, "body": message_json(message)}
             await connection.execute(self._sql["set_waiting_body"], changed)
 
