@@ -6,7 +6,7 @@ Later turns send the stored text again, byte for byte. The provider's cache and 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -38,8 +38,8 @@ def build_prompt(
     )
 
 
-def prompt_json(prompt: SessionPrompt) -> str:
-    """`prompt` as it is stored."""
+def prompt_json(prompt: SessionPrompt, contexts: Mapping[str, str] | None = None) -> str:
+    """`prompt` as it is stored, with the texts in it that came from plugins, by the plugin's name."""
     return json_text(
         {
             "system": prompt.system,
@@ -49,11 +49,12 @@ def prompt_json(prompt: SessionPrompt) -> str:
                 {"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in prompt.tools
             ],
         }
+        | ({"contexts": dict(contexts)} if contexts else {})
     )
 
 
 def prompt_from_json(text: str) -> SessionPrompt:
-    """The inverse of `prompt_json`. Key order is kept."""
+    """The inverse of `prompt_json`, without the contexts. Key order is kept."""
     data = json.loads(text)
     return SessionPrompt(
         system=data["system"],

@@ -47,8 +47,8 @@ class SessionContexts:
     async def _freeze(self, session: Session, profile: Profile, tools: ToolSet, workspace: Path) -> str:
         contexts = await self._plugins.context_for(session.profile_id)
         today = datetime.now(UTC).astimezone().date()
-        prompt = build_prompt(profile, tools, workspace, contexts, today)
-        await self._sessions.freeze_prompt(session.id, prompt_json(prompt), str(workspace))
+        prompt = build_prompt(profile, tools, workspace, list(contexts.values()), today)
+        await self._sessions.freeze_prompt(session.id, prompt_json(prompt, contexts), str(workspace))
         stored = (await self._sessions.get(session.id)).frozen_prompt
         assert stored is not None
         return stored

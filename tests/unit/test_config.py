@@ -49,7 +49,7 @@ def write_profile(paths: Paths, text: str, name: str = "home") -> Profile:
 
 def test_missing_file_means_defaults(paths: Paths) -> None:
     settings = load_config(paths).settings
-    assert (settings.plugins, settings.default_profile) == (("bill", "workspace"), "home")
+    assert (settings.plugins, settings.default_profile) == (("memory", "bill", "workspace"), "home")
     assert (settings.database.url, settings.approvals.timeout_seconds, settings.agent.max_steps) == (None, 300, 90)
 
 

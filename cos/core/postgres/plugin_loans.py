@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from cos.core.plugin_host import PluginHost
+from cos.core.plugin_host import FrozenContext, PluginHost
+from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import core_statements
 
 if TYPE_CHECKING:
@@ -25,4 +26,17 @@ def plugin_host(
         rows = await database.fetch(core_statements("plugins")["session_titles"], {"ids": list(session_ids)})
         return {row["id"]: row["title"] for row in rows}
 
-    return PluginHost(database=database, publish=publish, profiles=tuple(profiles), source=config.source, titles=titles)
+    async def frozen_context(plugin: str, session_id: UUID) -> FrozenContext | None:
+        key = {"plugin": plugin, "id": session_id}
+        rows = await database.fetch(core_statements("plugins")["frozen_context"], key)
+        return FrozenContext(**rows[0]) if rows else None
+
+    return PluginHost(
+        database=database,
+        publish=publish,
+        profiles=tuple(profiles),
+        source=config.source,
+        titles=titles,
+        frozen_context=frozen_context,
+        find_session=Sessions(database).find,
+    )
