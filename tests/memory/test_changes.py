@@ -142,7 +142,7 @@ def test_a_batch_sees_its_own_changes() -> None:
 @pytest.mark.parametrize("operation", [swap("vim", "editor: helix"), remove("vim")])
 def test_what_the_session_has_not_read_is_not_changed_H_087(operation: Operation) -> None:
     entries = stored("editor: vim; shell: zsh")
-    with pytest.raises(MemoryRefused, match="Changed meanwhile: .*It now says “editor: vim; shell: zsh”") as caught:
+    with pytest.raises(MemoryRefused, match=r"Changed meanwhile: .*It now says “editor: vim; shell: zsh”") as caught:
         planned("memory", CAP, entries, [operation], lambda entry: False)
     assert caught.value.problem == "changed"
 

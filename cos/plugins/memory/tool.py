@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_FAILURES: Final = 3
 """Refused changes in a row, within one turn, after which the model is told to stop."""
+_UNCOUNTED: Final = frozenset({"threat", "changed"})
+"""Refusals that say all there is to do next."""
 NEARLY_FULL_PERCENT: Final = 90
 _ACTIONS: Final[dict[str, Action]] = {"add": "add", "replace": "replace", "patch": "replace", "remove": "remove"}
 _CONTENT: Json = {"type": "string", "description": "The new entry: one fact, short, understandable on its own."}
@@ -91,7 +93,8 @@ class MemoryTool:
 
     async def _refusal(self, refused: MemoryRefused, message: str, turn: TurnInfo, target: Target) -> ToolOutcome:
         """What the model is told; after too many refusals only to stop."""
-        failures = self._failures[turn.turn_id] = self._failures.get(turn.turn_id, 0) + 1
+        failures = self._failures.get(turn.turn_id, 0) + (refused.problem not in _UNCOUNTED)
+        self._failures[turn.turn_id] = failures
         if failures > MOST_FAILURES:
             return _failed(
                 {
