@@ -157,8 +157,8 @@ def _why(call: JudgedCall, outside: tuple[str, ...] = ()) -> str:
         return f"its command could not be read ({call.command.fault})"
     if call.risk == "read" and outside:
         return f"it reads outside the workspace: {', '.join(outside[:3])}"
-    if call.risk == "write" and call.tool not in PATH_TOOLS and "path" not in call.args:
-        return "it changes what is stored"
+    if call.risk == "write" and call.tool not in PATH_TOOLS:
+        return "it changes files or other data"
     return _WHY[call.risk]
 
 
