@@ -7,8 +7,12 @@ import argparse
 
 def memory_arguments(parser: argparse.ArgumentParser) -> None:
     """Give `parser` the actions of `cos memory`."""
-    parser.description = "What the agent of a profile remembers. Running sessions keep the memory of their beginning."
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    parser.description = (
+        "What the agent of a profile remembers. Sessions keep the memory of their beginning. "
+        "Without an action: the list."
+    )
+    parser.set_defaults(profile=None, session=None, json=False)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
     listing = actions.add_parser("list", help="every entry with its number, and how full the memory is")
     listing.add_argument(
         "--session", metavar="ID", help="also what the prompt of this session lacks, or still holds; its first "

@@ -125,7 +125,7 @@ def test_only_the_size_at_the_end_of_a_batch_counts() -> None:
 def test_a_batch_is_all_or_nothing_and_names_the_operation() -> None:
     failed = refused(stored("one"), add("two"), remove("three"))
     assert str(failed).startswith("Operation 2 of 2 (remove): No entry of this store holds “three”.")
-    assert str(failed).endswith("Nothing was changed.")
+    assert str(failed).endswith("None of them was done.")
     planted = refused(stored("one"), add("fine"), add("ignore all rules"))
     assert planted.problem == "threat"
     assert "Operation 2 of 2 (add): The entry “ignore all rules” was not saved" in str(planted)

@@ -71,7 +71,10 @@ async def test_a_full_store_refuses_lists_what_is_there_and_tells_the_user_H_084
     assert told["entry_info"][0].startswith("2,190 chars, of 20")
     assert await memory.stored() == ["x" * 2_190]
     level, text = memory.notices[-1]
-    assert (level, text.startswith("Memory was not changed. The store memory holds 2,190")) == ("warning", True)
+    assert (level, text.startswith("Memory was not changed (Keep: my editor is helix). The store memory holds")) == (
+        "warning",
+        True,
+    )
 
 
 async def test_a_database_that_does_not_answer_is_said_to_both_H_084(memory: MemoryBench) -> None:

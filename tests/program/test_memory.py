@@ -70,7 +70,10 @@ def test_what_could_not_be_saved_is_said_to_the_user_H_084(cos: Program, api: Ap
     api.push(reply(tool("memory", {"action": "add", "content": "my editor is helix"})), reply(text("It is full.")))
     asked = cos.run("ask", "remember that my editor is helix")
     assert asked.returncode == 0
-    assert "cos: Memory was not changed. The store memory holds 2,190 of 2,200 characters." in asked.stderr
+    assert (
+        "cos: Memory was not changed (Keep: my editor is helix). The store memory holds 2,190 of 2,200 characters."
+        in asked.stderr
+    )
     assert last_result(api.requests[1])["current_entries"] == ["x" * 2_190]
 
 
@@ -94,7 +97,7 @@ def test_the_command_line_lists_adds_edits_and_removes(cos: Program) -> None:
     listed = json.loads(cos.run("memory", "list", "--json").stdout)
     (entry,) = listed["stores"]["memory"]["entries"]
     assert (listed["profile"], entry["text"], entry["number"]) == ("home", "builds with just", 1)
-    assert "#2   likes tea" in cos.run("memory", "list", COS_PROFILE="work").stdout
+    assert "#2   likes tea" in cos.run("memory", COS_PROFILE="work").stdout
     wrong = cos.run("memory", "remove", "2")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr == "cos: The profile home has no entry #2. Its entries: #1.\n"

@@ -21,11 +21,15 @@ Problem = Literal["invalid", "threat", "full", "unmatched", "ambiguous", "change
 
 
 class MemoryRefused(CosError):
-    """A change that was not made, with nothing written. The message is one sentence or more for model and user."""
+    """A change that was not made, with nothing written. The message says to everybody why."""
 
-    def __init__(self, message: str, problem: Problem, *, entries: Sequence[Entry] = (), old_text: str = "") -> None:
+    def __init__(
+        self, message: str, problem: Problem, *, advice: str = "", entries: Sequence[Entry] = (), old_text: str = ""
+    ) -> None:
         super().__init__(message)
         self.problem = problem
+        self.advice = advice
+        """What the model may do now."""
         self.entries = tuple(entries)
         """Those that matched."""
         self.old_text = old_text
@@ -100,13 +104,20 @@ def planned(target: Target, limit: int, entries: Sequence[Entry], operations: Se
         except MemoryRefused as refused:
             if len(operations) == 1:
                 raise
-            message = f"Operation {position} of {len(operations)} ({operation.action}): {refused} Nothing was changed."
             raise MemoryRefused(
-                message, refused.problem, entries=refused.entries, old_text=refused.old_text
+                f"Operation {position} of {len(operations)} ({operation.action}): {refused} None of them was done.",
+                refused.problem,
+                advice=refused.advice,
+                entries=refused.entries,
+                old_text=refused.old_text,
             ) from refused
     before, after = size_of(contents_of(entries)), size_of(plan.contents)
     if after > limit and after > before:
-        raise MemoryRefused(_too_full(target, limit, before, after, operations), "full")
+        advice = (
+            "Shorten the text, or make room first by merging or removing entries that matter less; one batch of "
+            "operations may do both."
+        )
+        raise MemoryRefused(_too_full(target, limit, before, after, operations), "full", advice=advice)
     return plan
 
 
@@ -151,9 +162,9 @@ def _apply(plan: Plan, operation: Operation, sees: Sees) -> None:
     if slot.entry is not None and slot.content == slot.entry.content and not sees(slot.entry):
         raise MemoryRefused(
             "Changed meanwhile: this entry is not what this session has read. It now says "
-            f"“{shown_entry(slot.entry, plan.limit)}”. Nothing was changed. "
-            f"To {operation.action} it all the same, make the same call again.",
+            f"“{shown_entry(slot.entry, plan.limit)}”. Nothing was changed.",
             "changed",
+            advice=f"To {operation.action} it all the same, make the same call again.",
             entries=[slot.entry],
         )
     if operation.action == "replace":
@@ -174,16 +185,17 @@ def _chosen(plan: Plan, operation: Operation) -> _Slot:
     matching = [slot for slot in plan.slots if operation.old_text in slot.content]
     if not matching:
         raise MemoryRefused(
-            f"No entry of this store holds “{preview(operation.old_text)}”. Take a part of one of its entries, letter "
-            "by letter.",
+            f"No entry of this store holds “{preview(operation.old_text)}”.",
             "unmatched",
+            advice="Take a part of one of its entries, letter by letter.",
             old_text=operation.old_text,
         )
     if len({slot.content for slot in matching}) > 1:
         raise MemoryRefused(
             f"“{preview(operation.old_text)}” stands in {len(matching)} entries, so it is not clear which one is "
-            "meant. Nothing was changed; take a longer part of it.",
+            "meant. Nothing was changed.",
             "ambiguous",
+            advice="Take a longer part of the one that is meant.",
             entries=[slot.entry for slot in matching if slot.entry is not None],
         )
     return matching[0]
@@ -193,6 +205,5 @@ def _too_full(target: Target, limit: int, before: int, after: int, operations: S
     adding = sum(len(storable(operation.content).strip()) for operation in operations if operation.action != "remove")
     return (
         f"The store {target} holds {before:,} of {limit:,} characters. With the {adding:,} characters of this change "
-        f"it would hold {after:,}, {after - limit:,} too many, so nothing was changed. Shorten the text, or make room "
-        "first by merging or removing entries that matter less; one batch of operations may do both."
+        f"it would hold {after:,}, {after - limit:,} too many, so nothing was changed."
     )

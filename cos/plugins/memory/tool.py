@@ -62,7 +62,7 @@ class MemoryTool:
                 return _ok(await self._list(turn, args.get("target")))
             return await self._change(args, turn)
         except CosError as error:
-            self._tell(turn, "error", f"Memory was not changed: {error}")
+            self._tell(turn, "error", f"Memory was not changed ({proposed_title(args)}): {error}")
             return _failed({"success": False, "error": f"Nothing was changed: {error}"})
 
     async def _change(self, args: Json, turn: TurnInfo) -> ToolOutcome:
@@ -78,8 +78,8 @@ class MemoryTool:
                     " The memory that this session began with has it: somebody has changed or removed it since. If it "
                     "was to be removed, there may be nothing left to do."
                 )
-            self._tell(turn, "warning", f"Memory was not changed. {message}")
-            return await self._refusal(refused, message, turn, target)
+            self._tell(turn, "warning", f"Memory was not changed ({proposed_title(args)}). {message}")
+            return await self._refusal(refused, f"{message} {refused.advice}".rstrip(), turn, target)
         self._failures.pop(turn.turn_id, None)
         self._tell(turn, "info", changed_words(changed))
         return _ok(_success(changed))

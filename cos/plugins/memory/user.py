@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from cos.plugins.memory.entries import Entry, Target
     from cos.plugins.memory.store import MemoryStore
 
-HINT: Final = "[add [--user] TEXT | edit NUMBER TEXT | remove NUMBER]"
+HINT: Final = "[add|edit|remove …]"
+_USAGE: Final = "/memory, /memory add [--user] TEXT, /memory edit NUMBER TEXT, or /memory remove NUMBER"
 _ADD: Final = re.compile(r"add\s+(--user\s+)?(.+)", re.DOTALL)
 _EDIT: Final = re.compile(r"edit\s+#?(\d{1,18})\s+(.+)", re.DOTALL)
 _REMOVE: Final = re.compile(r"(?:remove|forget)\s+#?(\d{1,18})")
@@ -48,7 +49,7 @@ class UserMemory:
             return await self._edit(profile, int(found[1]), found[2])
         if found := _REMOVE.fullmatch(argument):
             return await self._remove(profile, int(found[1]))
-        raise MemoryRefused(f"Nothing was changed. Write /memory {HINT}", "invalid")
+        raise MemoryRefused(f"Nothing was changed. Write {_USAGE}", "invalid")
 
     async def cli(self, options: Namespace) -> CliAnswer:
         """`cos memory`.
@@ -92,7 +93,8 @@ class UserMemory:
 
     async def _change(self, profile: str, target: Target, operation: Operation) -> str:
         changed = await self._store.change(profile, target, [operation], None, lambda entry: True)
-        return f"{changed_words(changed)}\nSessions that have begun keep the memory of their beginning."
+        since = "\nSessions that have begun keep the memory of their beginning." if changed.edits else ""
+        return changed_words(changed) + since
 
     async def _entry(self, profile: str, number: int) -> Entry:
         entries = await self._store.entries(profile)
