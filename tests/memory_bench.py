@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,11 @@ from cos.agent.events import Notice
 from cos.agent.hooks import HookBus
 from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
+from cos.agent.provider import SessionPrompt
 from cos.agent.tools import ToolOk
 from cos.core.commands import CommandCall
 from cos.core.config import load_config
+from cos.core.frozen import prompt_json, prompt_parts
 from cos.core.live import CoreEvent
 from cos.core.paths import Paths
 from cos.core.plugins import LoadedPlugins, load_plugins
@@ -45,7 +48,9 @@ class MemoryBench:
         new = NewSession(profile_id=profile, source="cli")
         session = await PostgresJournal(self.database).create_session(new)
         contexts = await self.plugins.context_for(profile)
-        await Sessions(self.database).freeze_prompt(session, json.dumps({"contexts": contexts}), "/")
+        parts = prompt_parts("You help.", Path("/"), "", contexts, date(2026, 11, 30))
+        prompt = SessionPrompt(system="\n\n".join(part.text for part in parts), model="m")
+        await Sessions(self.database).freeze_prompt(session, prompt_json(prompt, parts), "/")
         return TurnInfo(profile_id=profile, session_id=session, turn_id=new_id())
 
     async def call(self, turn: TurnInfo, **args: Any) -> dict[str, Any]:
@@ -76,7 +81,7 @@ class MemoryBench:
         return await self.database.fetch(query.encode())
 
     async def context(self, profile: str = "home") -> str:
-        return (await self.plugins.context_for(profile)).get("memory", "")
+        return dict(await self.plugins.context_for(profile)).get("memory", "")
 
     @property
     def notices(self) -> list[tuple[str, str]]:

@@ -6,12 +6,15 @@ Later turns send the stored text again, byte for byte. The provider's cache and 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
 
 from cos.agent.messages import json_text
 from cos.agent.provider import SessionPrompt, ToolSpec
+from cos.agent.text import storable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,16 +23,35 @@ if TYPE_CHECKING:
     from cos.core.profiles import Profile
 
 MOCK_MODEL = "mock-1"
+SOUL: Final = "SOUL.md"
+PLACE: Final = "folder and date"
+SKILLS: Final = "skills"
+WHOLE: Final = "system prompt"
+"""Of a session whose parts were not stored one by one."""
+_BETWEEN: Final = "\n\n"
 
 
-def build_prompt(
-    profile: Profile, tools: ToolSet, workspace: Path, contexts: Sequence[str], today: date
-) -> SessionPrompt:
-    """The prompt of a new session: the profile's SOUL.md, where it works, and what plugins add."""
+@dataclass(frozen=True, slots=True)
+class PromptPart:
+    """One piece of a system prompt."""
+
+    source: str
+    """Where it comes from: one of the names above, or `plugin NAME`."""
+    text: str
+
+
+def prompt_parts(
+    soul: str, workspace: Path, skills: str, contexts: Sequence[tuple[str, str]], today: date
+) -> list[PromptPart]:
+    """The system prompt of a new session. `contexts`: plugin and text."""
     place = f"You work in the folder {workspace}. This session began on {today.isoformat()}."
-    pieces = [profile.soul.strip(), place, *(context.strip() for context in contexts)]
+    parts = [(SOUL, soul), (PLACE, place), (SKILLS, skills), *((f"plugin {name}", text) for name, text in contexts)]
+    return [PromptPart(source, storable(text).strip()) for source, text in parts if text.strip()]
+
+
+def build_prompt(profile: Profile, tools: ToolSet, parts: Sequence[PromptPart]) -> SessionPrompt:
     return SessionPrompt(
-        system="\n\n".join(piece for piece in pieces if piece),
+        system=_BETWEEN.join(part.text for part in parts),
         tools=tuple(
             ToolSpec(name=tool.name, description=tool.description, schema=tool.schema) for tool in tools.tools.values()
         ),
@@ -38,8 +60,8 @@ def build_prompt(
     )
 
 
-def prompt_json(prompt: SessionPrompt, contexts: Mapping[str, str] | None = None) -> str:
-    """`prompt` as it is stored, with the texts in it that came from plugins, by the plugin's name."""
+def prompt_json(prompt: SessionPrompt, parts: Sequence[PromptPart] = ()) -> str:
+    """`prompt` as it is stored, with the source and length of the `parts` that it was made of."""
     return json_text(
         {
             "system": prompt.system,
@@ -48,13 +70,13 @@ def prompt_json(prompt: SessionPrompt, contexts: Mapping[str, str] | None = None
             "tools": [
                 {"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in prompt.tools
             ],
+            "parts": [{"source": part.source, "characters": len(part.text)} for part in parts],
         }
-        | ({"contexts": dict(contexts)} if contexts else {})
     )
 
 
 def prompt_from_json(text: str) -> SessionPrompt:
-    """The inverse of `prompt_json`, without the contexts. Key order is kept."""
+    """The inverse of `prompt_json`. Key order is kept."""
     data = json.loads(text)
     return SessionPrompt(
         system=data["system"],
@@ -62,3 +84,15 @@ def prompt_from_json(text: str) -> SessionPrompt:
         max_output_tokens=data["max_output_tokens"],
         tools=tuple(ToolSpec(**tool) for tool in data["tools"]),
     )
+
+
+def parts_from_json(text: str) -> list[PromptPart]:
+    """The parts of a stored prompt; joined they are its system prompt, to the byte."""
+    data = json.loads(text)
+    system, rows = data["system"], data.get("parts") or [{"source": WHOLE, "characters": len(data["system"])}]
+    ends = list(accumulate(row["characters"] + len(_BETWEEN) for row in rows))
+    starts = [0, *ends]
+    return [
+        PromptPart(row["source"], system[start : end - len(_BETWEEN)])
+        for row, start, end in zip(rows, starts, ends, strict=False)
+    ]

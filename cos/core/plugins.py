@@ -83,13 +83,13 @@ class LoadedPlugins:
                     found.append(f"A check of the plugin {name} failed: {error}")
         return found
 
-    async def context_for(self, profile_id: str) -> dict[str, str]:
-        """The texts that plugins add to the frozen context of a new session, by plugin.
+    async def context_for(self, profile_id: str) -> list[tuple[str, str]]:
+        """The texts that plugins add to the frozen context of a new session, each with the plugin's name.
 
         Raises:
             PluginError: one has no text because it failed; a session must not begin with a part missing.
         """
-        found: dict[str, str] = {}
+        texts = []
         for name, registered in self.registrations.items():
             for context in registered.contexts:
                 try:
@@ -99,8 +99,8 @@ class LoadedPlugins:
                 except Exception as error:
                     raise PluginError(f"plugin {name} could not give its context: {error}") from error
                 if text and text.strip():
-                    found[name] = f"{found[name]}\n\n{text.strip()}" if name in found else text.strip()
-        return found
+                    texts.append((name, text))
+        return texts
 
     async def close(self) -> None:
         """Close the plugins, last one first; one that fails does not keep the others from closing."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cos.agent.session_context import SessionContext
-from cos.core.frozen import build_prompt, prompt_from_json, prompt_json
+from cos.core.frozen import build_prompt, prompt_from_json, prompt_json, prompt_parts
 from cos.core.profiles import open_workspace
 
 if TYPE_CHECKING:
@@ -47,8 +47,9 @@ class SessionContexts:
     async def _freeze(self, session: Session, profile: Profile, tools: ToolSet, workspace: Path) -> str:
         contexts = await self._plugins.context_for(session.profile_id)
         today = datetime.now(UTC).astimezone().date()
-        prompt = build_prompt(profile, tools, workspace, list(contexts.values()), today)
-        await self._sessions.freeze_prompt(session.id, prompt_json(prompt, contexts), str(workspace))
+        parts = prompt_parts(profile.soul, workspace, "", contexts, today)
+        stored_form = prompt_json(build_prompt(profile, tools, parts), parts)
+        await self._sessions.freeze_prompt(session.id, stored_form, str(workspace))
         stored = (await self._sessions.get(session.id)).frozen_prompt
         assert stored is not None
         return stored

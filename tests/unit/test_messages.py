@@ -28,7 +28,7 @@ from cos.agent.messages import (
 from cos.agent.provider import SessionPrompt, ToolSpec
 from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.core.event_json import event_object
-from cos.core.frozen import prompt_from_json, prompt_json
+from cos.core.frozen import PromptPart, parts_from_json, prompt_from_json, prompt_json
 from cos.core.live import CoreEvent, QueueChanged
 from tests.tool_context import new_turn
 
@@ -88,6 +88,15 @@ def test_a_frozen_prompt_comes_back_with_its_order_of_keys() -> None:
     text = prompt_json(prompt)
     assert prompt_json(prompt_from_json(text)) == text
     assert prompt_from_json(text) == prompt
+
+
+def test_a_frozen_prompt_knows_its_parts_and_one_from_before_is_one_part() -> None:
+    parts = [PromptPart("SOUL.md", "Be kind.\n\nAnd brief."), PromptPart("skills", "😀"), PromptPart("plugin a", "x")]
+    prompt = SessionPrompt(system="\n\n".join(part.text for part in parts), model="m")
+    assert parts_from_json(prompt_json(prompt, parts)) == parts
+    old = json.loads(prompt_json(prompt, parts))
+    del old["parts"]
+    assert parts_from_json(json.dumps(old)) == [PromptPart("system prompt", prompt.system)]
 
 
 def test_usage_adds_what_is_known() -> None:

@@ -186,7 +186,7 @@ async def test_contexts_are_gathered_in_order_and_one_that_fails_is_said() -> No
 
     loaded = LoadedPlugins({"a": Registrations(contexts=[lambda profile: f"sync {profile}", lambda profile: " "])})
     loaded.registrations["b"] = Registrations(contexts=[later, lambda profile: None])
-    assert await loaded.context_for("home") == {"a": "sync home", "b": "async home"}
+    assert await loaded.context_for("home") == [("a", "sync home"), ("b", "async home")]
     loaded.registrations["c"] = Registrations(contexts=[broken])
     with pytest.raises(PluginError, match="plugin c could not give its context: 'home'"):
         await loaded.context_for("home")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from cos.core.frozen import parts_from_json
 from cos.core.plugin_host import FrozenContext, PluginHost
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import core_statements
@@ -27,9 +28,12 @@ def plugin_host(
         return {row["id"]: row["title"] for row in rows}
 
     async def frozen_context(plugin: str, session_id: UUID) -> FrozenContext | None:
-        key = {"plugin": plugin, "id": session_id}
-        rows = await database.fetch(core_statements("plugins")["frozen_context"], key)
-        return FrozenContext(**rows[0]) if rows else None
+        rows = await database.fetch(core_statements("plugins")["frozen_prompt"], {"id": session_id})
+        if not rows:
+            return None
+        parts = parts_from_json(rows[0]["frozen_prompt"])
+        texts = [part.text for part in parts if part.source == f"plugin {plugin}"]
+        return FrozenContext(text="\n\n".join(texts), frozen_at=rows[0]["frozen_at"])
 
     return PluginHost(
         database=database,
