@@ -218,3 +218,9 @@ async def test_calls_say_before_they_run_what_they_would_do(memory: MemoryBench,
         False,
     )
     assert json.dumps(tool.schema)
+
+
+async def test_a_hidden_character_is_shown_to_the_user_by_its_number(memory: MemoryBench) -> None:
+    await memory.call(await memory.turn(), action="add", content="hid\u200bden\x1b[2J")
+    assert "hid⟨U+200B⟩den␛[2J" in memory.notices[-1][1]
+    assert "\x1b" not in memory.notices[-1][1]

@@ -11,6 +11,8 @@ from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
+from cos.agent.text import visible
+
 Target = Literal["memory", "user"]
 
 MARK: Final = "§"
@@ -49,6 +51,6 @@ def percent(size: int, limit: int) -> int:
 
 
 def preview(content: str) -> str:
-    """The first 80 characters on one line."""
+    """The first 80 characters on one line, hidden ones made visible."""
     line = " ".join(content.split())
-    return line if len(line) <= _PREVIEW else f"{line[:_PREVIEW]}…"
+    return visible(line if len(line) <= _PREVIEW else f"{line[:_PREVIEW]}…")
