@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from cos.agent.errors import CosError
+from cos.cli.arguments import build_parser
 from cos.core.config_errors import ConfigError
+from cos.core.errors import SessionError
 from tests.memory_bench import MemoryBench, memory_bench
 
 
@@ -23,6 +27,32 @@ async def test_the_user_adds_edits_and_removes_by_number(memory: MemoryBench) ->
     assert (await memory.stored(), await memory.stored("user")) == (["builds with just"], [])
     await memory.slash("add again")
     assert "#3   again" in await memory.slash(), "a number is never given twice"
+
+
+async def cli(memory: MemoryBench, *arguments: str) -> str:
+    """What `cos memory` prints for the profile home."""
+    options = build_parser().parse_args(["memory", *arguments, "--profile", "home"])
+    return (await memory.plugins.registrations["memory"].cli["memory"](options)).text
+
+
+async def test_the_command_line_does_the_same_and_names_a_session_by_the_beginning_of_its_id(
+    memory: MemoryBench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await cli(memory, "add", "--user", "likes tea")
+    session = str((await memory.turn()).session_id)
+    await cli(memory, "edit", "#1", "likes coffee")
+    data = json.loads(await cli(memory, "list", "--json", "--session", session[:18]))
+    assert (data["stores"]["user"]["entries"][0]["in_snapshot"], data["stores"]["user"]["only_in_snapshot"]) == (
+        False,
+        ["likes tea"],
+    )
+    assert await cli(memory, "list", "--session", session) == await memory.slash(session_id=UUID(session))
+    assert "Forgotten: likes coffee" in await cli(memory, "remove", "1")
+    with pytest.raises(SessionError, match="no session whose id begins with 'abc'"):
+        await cli(memory, "list", "--session", "abc")
+    with pytest.raises(SystemExit):
+        await cli(memory, "remove", "x")
+    assert "'x' is no number of an entry" in capsys.readouterr().err
 
 
 async def test_empty_stores_are_shown_as_such(memory: MemoryBench) -> None:
