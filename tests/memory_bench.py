@@ -16,9 +16,10 @@ from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.provider import SessionPrompt
 from cos.agent.tools import ToolOk
-from cos.core.commands import CommandCall
+from cos.core.commands import Commands
 from cos.core.config import load_config
 from cos.core.frozen import prompt_json, prompt_parts
+from cos.core.inbound import Inbound
 from cos.core.live import CoreEvent
 from cos.core.paths import Paths
 from cos.core.plugins import LoadedPlugins, load_plugins
@@ -68,9 +69,11 @@ class MemoryBench:
     async def slash(self, argument: str = "", session_id: UUID | None = None, profile: str = "home") -> str:
         """What `/memory` answers."""
         session = await Sessions(self.database).get(session_id) if session_id else None
-        call = CommandCall(argument=argument, profile_id=profile, source="cli", pictures=(), session=session)
-        (command,) = self.plugins.commands
-        return (await command.run(call)).text
+        commands = Commands()
+        commands.add(*self.plugins.commands)
+        answer = await commands.run(Inbound(text=f"/memory {argument}", profile_id=profile, source="cli"), session)
+        assert answer is not None
+        return answer.text
 
     async def stored(self, target: str = "memory", profile: str = "home") -> list[str]:
         statement = b"SELECT content FROM memory_entries WHERE target = %(t)s AND profile_id = %(p)s ORDER BY number"
