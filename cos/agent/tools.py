@@ -115,6 +115,9 @@ class Tool:
     """Arguments, turn, workspace -> what the call would do. None = the name and the arguments as JSON."""
     stops_itself: bool = False
     """On cancel it ends by itself within seconds and returns what it can say; it is not cancelled before that."""
+    needs_approval: bool = True
+    """False: no mode of a profile asks about its calls or refuses them, only a rule may. For tools that change nothing
+    but what cos itself keeps for the user, and that show each change."""
     timeout_seconds: float | None = None
     """Hard limit kept by the loop, waiting for the user not counted; None = the tool keeps its own."""
 

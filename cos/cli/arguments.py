@@ -6,6 +6,7 @@ import argparse
 from datetime import date
 
 from cos import __version__
+from cos.cli.memory_arguments import memory_arguments
 from cos.cli.session_arguments import sessions_arguments
 
 COMMANDS = {
@@ -15,6 +16,7 @@ COMMANDS = {
     "approvals": "cos.cli.approvals",
     "cost": "cos.cli.plugin_command",
     "skills": "cos.cli.skills",
+    "memory": "cos.cli.plugin_command",
     "export": "cos.cli.export",
     "doctor": "cos.cli.doctor",
 }
@@ -37,6 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
     _approvals(commands.add_parser("approvals", help="list and answer what waits for an answer"))
     _cost(commands.add_parser("cost", help="what clients, projects and models cost, and budgets"))
     _skills(commands.add_parser("skills", help="list and check the skills of the profiles"))
+    memory_arguments(commands.add_parser("memory", help="what agents remember: list, add, edit, remove"))
     _export(commands.add_parser("export", help="write a session as Markdown or JSON"))
     _doctor(commands.add_parser("doctor", help="check everything and say what to do"))
     return parser

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from cos.agent.hooks import APPROVAL_POLICY, HookBus
 from cos.core.rule_json import rule_words
-from cos.core.rules import SHELL_TOOLS, JudgedCall, Rule, first_match, judged_call, relative_path
+from cos.core.rules import PATH_TOOLS, SHELL_TOOLS, JudgedCall, Rule, first_match, judged_call, relative_path
 from cos.core.shell.floor import catastrophe
 from cos.core.shell.risk import outside_paths
 from cos.core.tools.clarify import NAME as CLARIFY
@@ -100,6 +100,9 @@ class ApprovalPolicy:
             return None
         if rule is not None:
             return _ask(f"a rule of the profile asks ({rule_words(rule)}); {_why(call)}")
+        tool = self._tools.get(tool_name)
+        if tool is not None and not tool.needs_approval:
+            return None
         return _by_mode(policy, call)
 
     def _call(self, turn: TurnInfo, name: str, args: dict[str, Any], folders: tuple[Path, Path]) -> JudgedCall:
@@ -154,6 +157,8 @@ def _why(call: JudgedCall, outside: tuple[str, ...] = ()) -> str:
         return f"its command could not be read ({call.command.fault})"
     if call.risk == "read" and outside:
         return f"it reads outside the workspace: {', '.join(outside[:3])}"
+    if call.risk == "write" and call.tool not in PATH_TOOLS:
+        return "it changes files or other data"
     return _WHY[call.risk]
 
 

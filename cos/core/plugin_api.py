@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
+from cos.agent.errors import CosError
 from cos.agent.events import Notice
 from cos.agent.records import Risk
 from cos.agent.threads import on_a_thread
@@ -23,7 +24,7 @@ from cos.core.checking import checked
 from cos.core.commands import Command, CommandAnswer, CommandCall
 from cos.core.errors import CommandError, DatabaseError
 from cos.core.live import PluginEvent
-from cos.core.plugin_host import PluginConnection, PluginDatabase, PluginHost
+from cos.core.plugin_host import FrozenContext, PluginConnection, PluginDatabase, PluginHost
 from cos.core.postgres.statements import plugin_statements
 from cos.core.shell.risk import command_risk
 from cos.core.workspace_files import find_ripgrep
@@ -65,6 +66,8 @@ M = TypeVar("M", bound=BaseModel)
 __all__ = [
     "CallDescription",
     "CliAnswer",
+    "CommandCall",
+    "FrozenContext",
     "Notice",
     "PluginConnection",
     "PluginContext",
@@ -157,6 +160,17 @@ class PluginContext:
             raise ValueError(f"the type of an event of plugin {self.name} must begin with {self.name!r} and a dot")
         self._host.publish(event)
 
+    async def frozen_context(self, session_id: UUID) -> FrozenContext | None:
+        """What this plugin gave to the frozen context of a session; None when nothing is frozen there."""
+        return await self._host.frozen_context(self.name, session_id)
+
+    async def find_session(self, id_or_prefix: str) -> UUID:
+        """
+        Raises:
+            SessionError: no session's id begins so, or more than one.
+        """
+        return await self._host.find_session(id_or_prefix)
+
     async def session_titles(self, session_ids: Sequence[UUID]) -> dict[UUID, str]:
         """The titles of those of the sessions that still exist."""
         return await self._host.titles(session_ids)
@@ -224,22 +238,41 @@ class PluginContext:
         `handler(arguments)`, sync or async, returns the text to show, or None. What it raises is shown as a sentence.
         """
 
-        async def run(call: CommandCall) -> CommandAnswer:
+        async def run(call: CommandCall) -> str | None:
+            if inspect.iscoroutinefunction(handler):
+                value = await handler(call.argument)
+            else:
+                value = await on_a_thread(lambda: handler(call.argument), f"command-{name}")
+            return None if value is None else str(value)
+
+        self.add_command(name, run, description, args_hint)
+
+    def add_command(
+        self, name: str, run: Callable[[CommandCall], Awaitable[str | None]], description: str = "", args_hint: str = ""
+    ) -> None:
+        """As `register_command`, for a handler that wants to know the profile and the session too."""
+
+        async def contained(call: CommandCall) -> CommandAnswer:
             try:
                 async with asyncio.timeout(COMMAND_SECONDS):
-                    if inspect.iscoroutinefunction(handler):
-                        value = await handler(call.argument)
-                    else:
-                        value = await on_a_thread(lambda: handler(call.argument), f"command-{name}")
+                    return CommandAnswer(text=await run(call) or "")
             except TimeoutError:
                 raise CommandError(f"/{name} of the plugin {self.name} took more than {COMMAND_SECONDS:g} s") from None
+            except CosError:
+                raise
             except Exception as error:
                 log.exception("the command /%s of plugin %s failed", name, self.name)
                 raise CommandError(f"/{name} of the plugin {self.name} failed: {error}") from error
-            return CommandAnswer(text="" if value is None else str(value))
 
         self._registrations.commands.append(
-            Command(name=name, summary=description, run=run, arguments=args_hint, needs_session=False, origin=self.name)
+            Command(
+                name=name,
+                summary=description,
+                run=contained,
+                arguments=args_hint,
+                needs_session=False,
+                origin=self.name,
+            )
         )
 
     def register_check(self, check: Check) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cos.agent.events import Notice
+from cos.core.errors import SessionError
 from cos.core.live import PluginEvent
 
 if TYPE_CHECKING:
@@ -52,8 +54,25 @@ class PluginDatabase(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenContext:
+    """What a plugin gave to the frozen context of one session."""
+
+    text: str
+    """Empty when it gave nothing."""
+    frozen_at: datetime
+
+
 async def _no_titles(session_ids: Sequence[UUID]) -> dict[UUID, str]:
     return {}
+
+
+async def _no_context(plugin: str, session_id: UUID) -> FrozenContext | None:
+    return None
+
+
+async def _no_session(id_or_prefix: str) -> UUID:
+    raise SessionError("there are no sessions here")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,3 +87,7 @@ class PluginHost:
     """commonos.toml, so that errors can name the line."""
     titles: Callable[[Sequence[UUID]], Awaitable[dict[UUID, str]]] = _no_titles
     """The titles of those of the sessions that exist."""
+    frozen_context: Callable[[str, UUID], Awaitable[FrozenContext | None]] = _no_context
+    """Plugin and session -> what the plugin gave to it; None when there is no such session or it had no turn yet."""
+    find_session: Callable[[str], Awaitable[UUID]] = _no_session
+    """The session whose id begins so. Raises SessionError when it is not exactly one."""

@@ -153,6 +153,7 @@ class Settings(_Table):
     """commonos.toml without the tables of plugins."""
 
     plugins: Annotated[tuple[Annotated[str, AfterValidator(_plugin)], ...], Listed, AfterValidator(_once)] = (
+        "memory",
         "bill",
         "workspace",
     )

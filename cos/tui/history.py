@@ -127,11 +127,12 @@ def thinking_of(message: AssistantMessage) -> str:
 
 def title_of_call(name: str, args: Mapping[str, object]) -> str:
     """One line for a stored call. Its tool may be gone, so this only knows the arguments that most tools share."""
-    command, what = args.get("command"), args.get("path") or args.get("question")
+    command = args.get("command")
+    what = next((args[key] for key in ("path", "question", "content", "old_text") if args.get(key)), None)
     if isinstance(command, str):
         lines = [line.strip() for line in command.splitlines() if line.strip()]
         return f"$ {lines[0]}{' …' if len(lines) > 1 else ''}" if lines else name
-    return what if isinstance(what, str) else name
+    return (what.strip().splitlines() or [name])[0] if isinstance(what, str) else name
 
 
 def args_text(args: dict[str, object]) -> str:

@@ -15,7 +15,7 @@ from cos.agent.messages import UserMessage
 from cos.agent.provider import ModelReply, ProviderUnavailable, StreamStarted, TextChunk, ThinkingChunk
 from cos.agent.providers.scripted import MODEL, Script, called, said
 from cos.tui.conversation import Conversation
-from cos.tui.history import entries_of
+from cos.tui.history import entries_of, title_of_call
 from cos.tui.transcript import AssistantText, Entry, Notice, Thinking, ToolCall, TurnHeader
 from cos.tui.transcript import UserMessage as UserEntry
 from cos.tui.transcript.compacted import Compacted
@@ -271,3 +271,10 @@ def test_user_messages_of_the_loop_are_notices() -> None:
 
     (entry,) = user_entries(uuid4(), "turn:1", UserMessage(text="go on", origin="loop"))
     assert isinstance(entry, Notice)
+
+
+def test_a_stored_call_is_titled_by_the_first_line_of_what_it_is_about() -> None:
+    assert title_of_call("write_file", {"content": "text", "path": "a.txt"}) == "a.txt"
+    assert title_of_call("memory", {"action": "add", "content": "likes tea\nand more"}) == "likes tea"
+    assert title_of_call("memory", {"action": "remove", "old_text": "tea"}) == "tea"
+    assert title_of_call("memory", {"action": "list", "content": " \n"}) == "memory"

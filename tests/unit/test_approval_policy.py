@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,7 +44,8 @@ async def verdict(mode: Mode, name: str, risk: Risk = "read") -> Verdict:
     bus = HookBus()
     policies = {"home": ProfilePolicy(mode=lambda: Sourced(mode, "the profile home"), book=NoBook())}
     grants = SessionGrants(of_session=no_grants, used=nothing)
-    register_approval_policy(bus, policies, {"known": tool("known", risk=risk)}, grants)
+    tools = {"known": tool("known", risk=risk), "keeps": replace(tool("keeps", risk=risk), needs_approval=False)}
+    register_approval_policy(bus, policies, tools, grants)
     return await judge_call(
         bus, **arguments("pre_tool_call", turn=new_turn(), tool_name=name, args={}, workspace="/w", cwd="/w")
     )
@@ -57,7 +59,7 @@ async def test_reading_needs_no_approval(mode: Mode) -> None:
 @pytest.mark.parametrize(
     ("risk", "why"),
     [
-        ("write", "it changes files"),
+        ("write", "it changes files or other data"),
         ("execute", "it runs a program with your rights"),
         ("network", "it talks to the network"),
     ],
@@ -66,6 +68,11 @@ async def test_everything_else_is_asked_or_denied_with_the_reason(risk: Risk, wh
     assert await verdict("ask", "known", risk) == Verdict(reasons=(why,))
     denied = await verdict("deny", "known", risk)
     assert (denied.blocked_by, why in denied.message, "home" in denied.message) == ("approval_policy", True, True)
+
+
+@pytest.mark.parametrize("mode", ["ask", "deny"])
+async def test_what_only_changes_what_cos_keeps_is_neither_asked_nor_denied(mode: Mode) -> None:
+    assert await verdict(mode, "keeps", "write") == Verdict()
 
 
 async def test_a_tool_of_unknown_origin_is_taken_for_the_worst() -> None:

@@ -49,7 +49,7 @@ def write_profile(paths: Paths, text: str, name: str = "home") -> Profile:
 
 def test_missing_file_means_defaults(paths: Paths) -> None:
     settings = load_config(paths).settings
-    assert (settings.plugins, settings.default_profile) == (("bill", "workspace"), "home")
+    assert (settings.plugins, settings.default_profile) == (("memory", "bill", "workspace"), "home")
     assert (settings.database.url, settings.approvals.timeout_seconds, settings.agent.max_steps) == (None, 300, 90)
 
 
@@ -85,7 +85,7 @@ def test_unknown_key_names_file_line_key_value_and_near_match(paths: Paths) -> N
     [
         ('data_dir = "/x"', 1, "data_dir", "Did you mean database.data_dir?"),
         ("[workspce]\na = 1", 1, "workspce", "Did you mean workspace?"),
-        ("[memory]\na = 1", 1, "memory", "only when the plugin is enabled"),
+        ("[mcp]\na = 1", 1, "mcp", "only when the plugin is enabled"),
         ("workspace = 3", 1, "workspace", "must be a table"),
         ("database = 3", 1, "database", "must be a table"),
         ('plugins = "workspace"', 1, "plugins", "must be a list"),

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from cos.agent.events import Notice
 from cos.core.config import Config, load_config
 from cos.core.config_errors import ConfigError
-from cos.core.errors import DatabaseError
+from cos.core.errors import DatabaseError, SessionError
 from cos.core.live import PluginEvent
 from cos.core.paths import Paths
 from cos.core.plugin_api import PluginContext, Registrations
@@ -68,6 +68,13 @@ def test_a_plugin_that_is_only_looked_at_has_no_database() -> None:
     assert not lonely.has_database
     with pytest.raises(DatabaseError, match="plugin mine: no database is open here"):
         _ = lonely.database
+
+
+async def test_without_a_core_there_is_no_frozen_context_and_no_session() -> None:
+    lonely = context("mine")
+    assert await lonely.frozen_context(new_turn().session_id) is None
+    with pytest.raises(SessionError, match="there are no sessions here"):
+        await lonely.find_session("0")
 
 
 def test_what_a_plugin_offers_is_found_by_name_and_nothing_else_is() -> None:

@@ -14,7 +14,9 @@ import pytest
 
 from cos.agent.hooks import HookBus
 from cos.agent.tools import ToolError, ToolOk
-from cos.core.errors import PluginError
+from cos.core.commands import CommandCall, Commands
+from cos.core.errors import CommandError, PluginError
+from cos.core.inbound import Inbound
 from cos.core.plugin_api import PluginContext, Registrations
 from cos.core.plugins import LoadedPlugins, installed_plugins, load_plugins
 from tests.tool_context import RecordingContext, new_turn
@@ -189,6 +191,33 @@ async def test_contexts_are_gathered_in_order_and_one_that_fails_is_said() -> No
     loaded.registrations["c"] = Registrations(contexts=[broken])
     with pytest.raises(PluginError, match="plugin c could not give its context: 'home'"):
         await loaded.context_for("home")
+
+
+async def test_a_command_takes_its_words_or_the_whole_call() -> None:
+    registered = Registrations()
+    ctx = PluginContext("p", {}, registered)
+
+    async def whole(call: CommandCall) -> str:
+        if call.argument == "fail":
+            raise PluginError("a sentence")
+        return f"{call.profile_id} {1 / len(call.argument):g}"
+
+    ctx.register_command("words", lambda argument: argument or None, "says it", "[WORDS]")
+    ctx.add_command("call", whole)
+    words, call = registered.commands
+    assert (words.arguments, words.needs_session, call.origin) == ("[WORDS]", False, "p")
+    commands = Commands()
+    commands.add(words, call)
+
+    async def say(text: str) -> str | None:
+        answer = await commands.run(Inbound(text=text, profile_id="home", source="cli"), None)
+        return answer.text if answer else None
+
+    assert [await say(text) for text in ("/words hi", "/words", "/call a")] == ["hi", "", "home 1"]
+    with pytest.raises(PluginError, match=r"^a sentence$"):
+        await say("/call fail")
+    with pytest.raises(CommandError, match="/call of the plugin p failed: division by zero"):
+        await say("/call")
 
 
 async def _coroutine(args: dict[str, Any]) -> str:

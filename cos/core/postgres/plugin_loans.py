@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from cos.core.plugin_host import PluginHost
+from cos.core.frozen import parts_from_json
+from cos.core.plugin_host import FrozenContext, PluginHost
+from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import core_statements
 
 if TYPE_CHECKING:
@@ -25,4 +27,20 @@ def plugin_host(
         rows = await database.fetch(core_statements("plugins")["session_titles"], {"ids": list(session_ids)})
         return {row["id"]: row["title"] for row in rows}
 
-    return PluginHost(database=database, publish=publish, profiles=tuple(profiles), source=config.source, titles=titles)
+    async def frozen_context(plugin: str, session_id: UUID) -> FrozenContext | None:
+        rows = await database.fetch(core_statements("plugins")["frozen_prompt"], {"id": session_id})
+        if not rows:
+            return None
+        parts = parts_from_json(rows[0]["frozen_prompt"])
+        texts = [part.text for part in parts if part.source == f"plugin {plugin}"]
+        return FrozenContext(text="\n\n".join(texts), frozen_at=rows[0]["frozen_at"])
+
+    return PluginHost(
+        database=database,
+        publish=publish,
+        profiles=tuple(profiles),
+        source=config.source,
+        titles=titles,
+        frozen_context=frozen_context,
+        find_session=Sessions(database).find,
+    )
