@@ -105,7 +105,7 @@ async def _compose(
         log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
     host = plugin_host(database, config, list(profiles), feed.publish)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
-    tools = installed_tools(plugins)
+    tools = installed_tools(plugins, database)
     grants = Grants(database)
     _register_policy(hooks, profiles, request.flags, tools, grants)
     register_live_feed(hooks, feed.publish)
