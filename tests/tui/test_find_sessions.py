@@ -91,13 +91,8 @@ async def test_no_text_is_an_error_in_the_box_H_056(core_home: CoreHome) -> None
     async with chat_in(core_home) as chat:
         await talk(chat.core.database, "a test-run", title="hyphen")
         screen = await opened(chat)
-        for typed, count in {
-            "部署 OR test-run OR errors": 1,
-            "AND AND": 0,
-            '"unclosed': 0,
-            "a & | b": 0,
-            "OR": 0,
-        }.items():
+        tried = {"部署 OR test-run OR errors": 1, "AND AND": 0, '"unclosed': 0, "a & | b": 0, "OR": 0}
+        for typed, count in tried.items():
             screen.query_one(Input).value = typed
             await hits(chat, screen, count)
             assert "session" in chat.screen_text() if count else "Nothing found" in chat.screen_text()
@@ -133,7 +128,7 @@ class Answers:
 async def test_typing_never_waits_and_the_last_query_counts(core_home: CoreHome) -> None:
     async with chat_in(core_home) as chat:
         answers, chosen = Answers(), list[SearchHit | None]()
-        screen = FindSessions(answers.find, debounce_seconds=0.0)
+        screen = FindSessions(answers.find, debounce_seconds=0.001)
         chat.app.push_screen(screen, chosen.append)
         await chat.until(lambda: chat.app.screen is screen and screen.query("Input"))
         box = screen.query_one(Input)

@@ -40,7 +40,9 @@ class FindSessions(TellsFailures, ModalScreen[SearchHit | None]):
     DEFAULT_CSS = """
     FindSessions { background: $background; }
     FindSessions > .title { height: 1; padding: 0 1; background: $panel; text-style: bold; }
-    FindSessions > Input { height: 3; border: round $primary; background: $background; }
+    FindSessions > Input, FindSessions > Input:focus {
+        height: 3; border: round $primary; background: $background;
+    }
     FindSessions > OptionList {
         height: 1fr; border: none; padding: 0 1; background: $background; text-wrap: nowrap; text-overflow: ellipsis;
         scrollbar-size-vertical: 1;
