@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS turns (
 -- What is on screen of the reply being streamed: it becomes a message when the turn's process dies.
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS open_reply_id uuid;
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS open_reply json;
--- A rewound turn: kept, never sent to a model again, left out of the conversation.
+-- A rewound turn: kept, left out of the conversation and of what is sent to a model; only `session_search` finds it.
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS undone_at timestamptz;
 -- In a fork: the turn that this one repeats. It cost nothing again.
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS copied_from_turn_id uuid;

@@ -47,7 +47,7 @@ async def test_a_hit_shows_its_session_and_enter_opens_it_there(core_home: CoreH
         view = chat.main.conversation
         await chat.until(lambda: view.cursor_key is not None, "the cursor is at the hit")
         assert view.entry(view.cursor_key or "").plain() == "question 3"
-        assert view.has_focus and "question 3" in chat.screen_text()
+        await chat.until(lambda: view.has_focus and "question 3" in chat.screen_text(), "it takes the keys")
         await chat.pilot.press("n")
         await chat.until(lambda: view.entry(view.cursor_key or "").plain() == "question 30", "the next match")
 

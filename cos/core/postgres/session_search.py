@@ -111,7 +111,7 @@ class SessionSearch:
     async def _find(self, connection: Connection, query: SearchQuery, wish: SearchWish, state: Row) -> SearchResult:
         parameters = _parameters(query, wish, state["newest"])
         whole = await self._ids(connection, "search_words", parameters) if query.words else []
-        titles = await self._ids(connection, "search_titles", parameters)
+        titles = await self._ids(connection, "search_titles", parameters) if "user" in wish.roles else []
         found = await self._found(connection, dict.fromkeys(whole, _WHOLE), titles, parameters)
         if len(found) < wish.limit and query.parts:
             is_indexed = state["has_parts"] and has_trigram(query.parts[0])
