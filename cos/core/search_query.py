@@ -64,6 +64,11 @@ class SearchQuery:
         return not self.alternatives
 
     @property
+    def has_prefix(self) -> bool:
+        """Whether some term is the beginning of words."""
+        return any(term.is_prefix for terms in self.alternatives for term in terms)
+
+    @property
     def whole(self) -> str:
         """In the language of `to_tsquery`; empty when there is no word."""
         return _either(" & ".join(term.tsquery for term in terms if term.words) for terms in self.alternatives)

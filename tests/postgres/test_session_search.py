@@ -192,6 +192,9 @@ async def test_profiles_are_apart_and_roles_are_as_wanted(database: Database) ->
 def test_every_message_is_in_one_place(newest: int, named: list[str]) -> None:
     assert session_search.places(newest, 1) == named
     assert session_search.places(newest, -1) == named[::-1]
+    few = [f"large {number}" for number in range((newest >> 16) + 1)]
+    assert session_search.places(newest, 1, few=True) == ["0", *few]
+    assert session_search.places(newest, -1, few=True) == [str(newest >> 13), *few[::-1]]
 
 
 async def test_older_blocks_are_searched_when_the_newest_holds_too_little(database: Database) -> None:
@@ -200,7 +203,9 @@ async def test_older_blocks_are_searched_when_the_newest_holds_too_little(databa
     new = await talk(database, "duck of now")
     assert [hit.root_session_id for hit in await find(database, "duck", sort="newest")] == [new, old]
     assert [hit.root_session_id for hit in await find(database, "duck", sort="oldest")] == [old, new]
-    assert [hit.root_session_id for hit in await find(database, "uck of")] == [new, old]
+    for typed in ("uck of", "duc*"):
+        assert [hit.root_session_id for hit in await find(database, typed)] == [new, old]
+        assert [hit.root_session_id for hit in await find(database, typed, sort="oldest")] == [old, new]
 
 
 async def test_of_many_matches_the_newest_are_ranked_and_that_is_said(

@@ -34,6 +34,8 @@ TITLES: Final = 5_000
 """Sessions whose titles are looked at, by newest activity."""
 MOST_TITLES: Final = 20
 """Sessions that come first because of their titles."""
+ENOUGH: Final = 3
+"""Sessions: with so many, parts of words are not looked for."""
 UNINDEXED: Final = 2_000
 """Messages that are looked at for a part of a word when no index can find it."""
 MILLISECONDS: Final = 3_000
@@ -63,7 +65,7 @@ class SessionSearch:
             return SearchResult(left_out=query.left_out)
 
         async def work(connection: Connection) -> SearchResult:
-            state = (await self._fetched(connection, "search_bounds", {"milliseconds": MILLISECONDS}))[0]
+            state = (await self._fetched(connection, self._sql["search_bounds"], {"milliseconds": MILLISECONDS}))[0]
             try:
                 return await self._find(connection, query, wish, state)
             except psycopg.errors.QueryCanceled as error:
@@ -110,17 +112,18 @@ class SessionSearch:
 
     async def _find(self, connection: Connection, query: SearchQuery, wish: SearchWish, state: Row) -> SearchResult:
         parameters = _parameters(query, wish, state["newest"])
-        whole = await self._ids(connection, "search_words", parameters) if query.words else []
-        titles = await self._ids(connection, "search_titles", parameters) if "user" in wish.roles else []
+        whole = await self._ids(connection, self._sql["search_words"], parameters) if query.words else []
+        titles = await self._ids(connection, self._sql["search_titles"], parameters) if "user" in wish.roles else []
         found = await self._found(connection, dict.fromkeys(whole, _WHOLE), titles, parameters)
-        if len(found) < wish.limit and query.parts:
+        if len(found) < min(wish.limit, ENOUGH) and query.parts:
             is_indexed = state["has_parts"] and has_trigram(query.parts[0])
-            parts = await self._ids(connection, "search_parts" if is_indexed else "search_newest_parts", parameters)
+            by_parts = self._sql["search_parts"] if is_indexed else self._sql["search_newest_parts"]
+            parts = await self._ids(connection, by_parts, parameters)
             classes = dict.fromkeys(parts, _PART) | dict.fromkeys(whole, _WHOLE)
             found = await self._found(connection, classes, titles, parameters)
         best = _ordered(found, wish)[: wish.limit]
         counts = {entries[0]["root_session_id"]: len(entries) for entries in found}
-        shown = await self._fetched(connection, "shown", {"ids": [row["id"] for row in best]})
+        shown = await self._fetched(connection, self._sql["shown"], {"ids": [row["id"] for row in best]})
         texts = {row["message_id"]: row for row in shown}
         marks = query.marks
         return SearchResult(
@@ -136,7 +139,7 @@ class SessionSearch:
     ) -> list[list[Row]]:
         """Found messages by the tree that they are in, the best first."""
         ids = list(dict.fromkeys([*classes, *titles]))
-        rows = await self._fetched(connection, "found", parameters | {"ids": ids}) if ids else []
+        rows = await self._fetched(connection, self._sql["found"], parameters | {"ids": ids}) if ids else []
         in_title = set(titles)
         trees: dict[UUID, list[Row]] = {}
         named = {row["root_session_id"] for row in rows if row["id"] in in_title}
@@ -146,36 +149,42 @@ class SessionSearch:
             trees.setdefault(row["root_session_id"], []).append(row)
         return [sorted(tree, key=_goodness, reverse=True) for tree in trees.values()]
 
-    async def _ids(self, connection: Connection, name: str, parameters: Row) -> list[UUID]:
-        return [row["id"] for row in await self._fetched(connection, name, parameters)]
+    async def _ids(self, connection: Connection, statement: LiteralString, parameters: Row) -> list[UUID]:
+        return list(dict.fromkeys(row["id"] for row in await self._fetched(connection, statement, parameters)))
 
-    async def _fetched(self, connection: Connection, name: str, parameters: Row) -> list[Row]:
-        statement: LiteralString = self._sql[name]
+    async def _fetched(self, connection: Connection, statement: LiteralString, parameters: Row) -> list[Row]:
         return await (await connection.execute(statement, parameters)).fetchall()
 
 
-def places(newest: int, step: int) -> list[str]:
+def places(newest: int, step: int, *, few: bool = False) -> list[str]:
     """The blocks from the newest (`step` -1) or the oldest (1) on, as the words of messages name them.
 
     `newest`: the number of the newest message. The newest two large blocks are looked at in small ones: most searches
-    find enough there.
+    find enough there. `few` is for a search of which each block costs much: after the first small block, large ones.
     """
-    large = newest >> LARGE_BITS
+    large, small = newest >> LARGE_BITS, newest >> BLOCK_BITS
+    if few:
+        first = [str(small if step < 0 else 0)]
+        return first + [f"large {number}" for number in range(large + 1)][::step]
     near = max(0, large - 1)
     blocks = [f"large {number}" for number in range(near)]
-    blocks += [str(number) for number in range(near << (LARGE_BITS - BLOCK_BITS), (newest >> BLOCK_BITS) + 1)]
+    blocks += [str(number) for number in range(near << (LARGE_BITS - BLOCK_BITS), small + 1)]
     return blocks[::step]
 
 
 def _parameters(query: SearchQuery, wish: SearchWish, newest: int) -> Row:
     parts, step = query.parts, 1 if wish.sort == "oldest" else -1
     scopes = [_quotable(f"{profile} {role}") for profile in wish.profiles for role in wish.roles]
-    blocks = [" | ".join(f"'{scope} {block}'" for scope in scopes) for block in places(newest, step)]
+
+    def named(blocks: list[str]) -> list[str]:
+        return [" | ".join(f"'{scope} {block}'" for scope in scopes) for block in blocks]
+
     return {
         "words": query.words, "whole": query.whole, "titles": TITLES, "alternatives": query.titles,
         "longest": pattern(parts[0]) if parts else "", "patterns": [pattern(part) for part in parts],
-        "unindexed": UNINDEXED, "profiles": list(wish.profiles), "places": blocks,
-        "near": " | ".join((blocks[::-1] if step > 0 else blocks)[:2]), "live": wish.asking, "step": step,
+        "unindexed": UNINDEXED, "profiles": list(wish.profiles), "live": wish.asking, "step": step,
+        "places": named(places(newest, step, few=query.has_prefix)),
+        "near": " | ".join(named(places(newest, -1)[:2])),
         "candidates": CANDIDATES, "most_titles": MOST_TITLES, "looked_at": LOOKED_AT, "with_undone": wish.with_undone,
     }  # fmt: skip
 
