@@ -27,6 +27,7 @@ from cos.core.masking import masked_url
 from cos.core.paths import Paths
 from cos.core.plugin_host import PluginHost
 from cos.core.plugins import load_plugins
+from cos.core.postgres.database import Database
 from cos.core.postgres.schema import apply_core_schema
 from cos.core.postgres.statements import core_statements
 from cos.core.profiles import Profile, load_profile, open_workspace, profile_folders, profile_named
@@ -134,7 +135,7 @@ class Examination:
             host=PluginHost(source=self.config.source),
         )
         try:
-            self.tools = tuple(installed_tools(loaded, SkillShelf({})))
+            self.tools = tuple(installed_tools(loaded, Database(""), SkillShelf({})))
             plugins = ", ".join(settings.plugins) or "none"
             self._found("plugins", "ok", f"{plugins}; tools: {', '.join(self.tools) or 'none'}")
             for sentence in await loaded.findings():

@@ -109,7 +109,7 @@ async def _compose(
     host = plugin_host(database, config, list(profiles), feed.publish)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
     skills = SkillShelf({name: entry.folder for name, entry in profiles.items()})
-    tools = installed_tools(plugins, skills)
+    tools = installed_tools(plugins, database, skills)
     grants = Grants(database)
     _register_policy(hooks, profiles, request.flags, tools, grants)
     register_live_feed(hooks, feed.publish)

@@ -19,6 +19,7 @@ from cos.core.postgres.drafts import Drafts
 from cos.core.postgres.prompts import Prompts
 from cos.core.postgres.session_list import SessionList
 from cos.core.postgres.session_options import SessionOptions
+from cos.core.postgres.session_search import SessionSearch
 from cos.core.postgres.session_text import SessionText
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.waiting import WaitingMessages
@@ -72,6 +73,10 @@ class Core:
     @property
     def session_text(self) -> SessionText:
         return SessionText(self.database)
+
+    @property
+    def session_search(self) -> SessionSearch:
+        return SessionSearch(self.database)
 
     @property
     def session_list(self) -> SessionList:

@@ -10,6 +10,7 @@ def sessions_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Sessions of every profile. An ID may be given by its first characters."
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     _list(actions.add_parser("list", help="the newest sessions"))
+    _search(actions.add_parser("search", help="find what was said in any session"))
     show = _on_one(actions, "show", "print a conversation as plain text")
     show.add_argument("--json", action="store_true", help="print it as one JSON object")
     rename = _on_one(actions, "rename", "give a session another title")
@@ -38,6 +39,22 @@ def _list(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--archived", action="store_true", help="the archived sessions instead")
     parser.add_argument("--limit", type=_count, default=50, metavar="N", help="at most this many (default: 50)")
     parser.add_argument("--json", action="store_true", help="print the sessions as JSON")
+
+
+def _search(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        'Sessions in which all words were said, best first. OR between words: either; "a phrase": in this order; '
+        "-word: not there (write -- before a TEXT that begins so); word*: its beginning."
+    )
+    parser.add_argument("text", metavar="TEXT", nargs="+", help="what to look for")
+    parser.add_argument("--profile", metavar="P", help="only sessions of this profile")
+    parser.add_argument(
+        "--role", dest="roles", action="append", choices=["user", "assistant", "tool"], metavar="user|assistant|tool",
+        help="whose messages to look through; may be repeated (default: user and assistant)",
+    )  # fmt: skip
+    parser.add_argument("--sort", choices=["best", "newest", "oldest"], default="best", help="default: best")
+    parser.add_argument("--limit", type=_count, default=20, metavar="N", help="at most this many (default: 20)")
+    parser.add_argument("--json", action="store_true", help="print the hits as JSON")
 
 
 def _tag(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ from uuid import UUID
 from cos.agent.errors import CosError
 from cos.agent.text import visible
 from cos.cli.opening import StartRequest, close_database, open_database
+from cos.cli.session_hits import searched
 from cos.cli.session_text import session_object, session_text
 from cos.cli.table import table
 from cos.core.config import load_config
@@ -26,6 +27,7 @@ from cos.core.paths import Paths
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.listed_sessions import ListedSession, listed_sessions
 from cos.core.postgres.schema import apply_core_schema
+from cos.core.postgres.session_search import SessionSearch
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.sweep import sweep_orphans
 from cos.core.session_edits import SessionEdits
@@ -72,6 +74,9 @@ async def _run(options: argparse.Namespace) -> int:
                 opened.database, profile_id=options.profile, archived=options.archived, limit=options.limit
             )
             print(_json_list(found) if options.json else _listed(found, options))
+            return DONE
+        if options.action == "search":
+            print(await searched(SessionSearch(opened.database), options))
             return DONE
         if options.action == "delete":
             return await _delete(opened, options)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CORE: Final = "core"
 BUILT_IN: Final = frozenset({
     "agents", "approvals", "compact", "context", "cost", "export", "fork", "help", "model", "new", "plugins",
-    "profile", "queue", "quit", "resume", "retry", "sessions", "skills", "steer", "stop", "tag", "theme",
+    "profile", "queue", "quit", "resume", "retry", "search", "sessions", "skills", "steer", "stop", "tag", "theme",
     "title", "tools", "undo", "usage",
 })  # fmt: skip
 """Every command of the core and of the app. No skill has one of these names, also where the app does not run."""

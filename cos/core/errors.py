@@ -5,6 +5,7 @@ CosError
 ├── DatabaseError          the database's owner: it does not answer, or refuses
 │   └── LostTurnError      nobody: another process closed this turn; stop writing to it
 ├── PluginError            the user: an enabled plugin is missing, or does not register
+├── SearchError            the user: what was looked for takes too long to find
 ├── SessionError           the user: no such session, it belongs to another profile, or it cannot be changed now
 └── SkillError             whoever asked: no such skill, or no such file in it
 """
@@ -28,6 +29,10 @@ class LostTurnError(DatabaseError):
 
 class PluginError(CosError):
     """An enabled plugin is not installed, or fails to register."""
+
+
+class SearchError(CosError):
+    """A search was stopped because it took too long."""
 
 
 class SessionError(CosError):

@@ -36,6 +36,10 @@ class Surface(Protocol):
         """Open the cost view, or close it; a sentence when that cannot be."""
         ...
 
+    def find_sessions(self, text: str) -> None:
+        """Search in all conversations, beginning with `text`."""
+        ...
+
     def go_to_pane(self, name: str) -> None: ...
 
     def go_new(self, profile_id: str | None) -> None: ...
@@ -74,6 +78,7 @@ class AppCommands:
         return [
             made("new", "[PROFILE]", "begin a new session", self._new),
             made("sessions", "", "go to the sessions", lambda _: self._pane("sessions")),
+            made("search", "[TEXT]", "search in all conversations", self._search),
             made("resume", "ID", "open a session by the first characters of its id", self._resume),
             made("profile", "[PROFILE]", "the profiles; with a name: a new session with it", self._profile),
             made("approvals", "", "go to what waits for your answer", lambda _: self._pane("approvals")),
@@ -91,6 +96,10 @@ class AppCommands:
 
     async def _pane(self, name: str) -> CommandAnswer:
         self._surface.go_to_pane(name)
+        return CommandAnswer()
+
+    async def _search(self, argument: str) -> CommandAnswer:
+        self._surface.find_sessions(argument)
         return CommandAnswer()
 
     async def _resume(self, argument: str) -> CommandAnswer:

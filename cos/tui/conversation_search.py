@@ -70,6 +70,15 @@ class ConversationSearch:
         self._wanted, self._older = None, []
         self._view.look_for(None)
 
+    def begin_at(self, key: str, text: str) -> None:
+        """Begin at an entry that is known to hold `text`; an empty text only goes there."""
+        self.end()
+        if text:
+            self._wanted = Wanted(text)
+            self._view.look_for(self._wanted)
+        if self._view.has(key):
+            self._view.reach(key)
+
     async def look_for(self, text: str) -> Found:
         """Begin with the loaded entries: go to the newest one that holds `text` and is in view or above."""
         text = text.strip("\n")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cos.core.live import LiveFeed
     from cos.core.plugins import LoadedPlugins
     from cos.core.postgres.session_list import SessionList
+    from cos.core.postgres.session_search import SessionSearch
     from cos.core.postgres.session_text import SessionText
     from cos.core.postgres.sessions import Sessions
     from cos.core.profiles import Profile
@@ -49,6 +50,9 @@ class CorePort(Protocol):
 
     @property
     def session_text(self) -> SessionText: ...
+
+    @property
+    def session_search(self) -> SessionSearch: ...
 
     @property
     def edits(self) -> SessionEditing: ...

@@ -10,6 +10,7 @@ from cos.tui.conversations import Conversations
 from cos.tui.cost_keeper import CostKeeper
 from cos.tui.drafts import DraftKeeper
 from cos.tui.feed_reader import FeedReader
+from cos.tui.finding import Finding
 from cos.tui.headline import status_of, title_of
 from cos.tui.history import entries_of
 from cos.tui.panels import Panels
@@ -53,6 +54,7 @@ class SessionControl:
         self.stored_matches = StoredMatches(
             core.session_text, core.sessions, lambda: self._conversations.of(self.current) if self.current else None
         )
+        self.finding = Finding(self, core.session_search, core.profiles)
         self.panels = Panels(screen, self.answering, core.profiles)
         self.sending = Sending(core.dispatcher, screen, self._conversations, self._places, self.drafts, self)
         self.queue = QueueControl(core.queue, screen, self.sending)

@@ -74,6 +74,9 @@ class AppSurface:
         self._app.push_screen(CostScreen(keeper.bill, keeper, self._control.current, by))
         return None
 
+    def find_sessions(self, text: str) -> None:
+        self._app.main.action_find_sessions(text)
+
     def go_to_pane(self, name: str) -> None:
         self._app.main.open_pane(name)
 

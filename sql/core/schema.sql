@@ -64,7 +64,7 @@ CREATE TABLE IF NOT EXISTS turns (
 -- What is on screen of the reply being streamed: it becomes a message when the turn's process dies.
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS open_reply_id uuid;
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS open_reply json;
--- A rewound turn: kept, never sent to a model again, left out of the conversation.
+-- A rewound turn: kept, left out of the conversation and of what is sent to a model; only `session_search` finds it.
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS undone_at timestamptz;
 -- In a fork: the turn that this one repeats. It cost nothing again.
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS copied_from_turn_id uuid;
@@ -85,7 +85,6 @@ CREATE TABLE IF NOT EXISTS messages (
     -- json, not jsonb: the order of keys and the spelling of numbers are part of what the provider compares.
     body json NOT NULL,
     search_text text NOT NULL DEFAULT '',
-    search tsvector GENERATED ALWAYS AS (to_tsvector('simple', left(search_text, 100000))) STORED,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CHECK ((role = 'tool_result') = (call_id IS NOT NULL)),
     UNIQUE (session_id, ordinal)
@@ -99,9 +98,50 @@ CREATE UNIQUE INDEX IF NOT EXISTS messages_client_message ON messages (session_i
 -- A second result for one tool call is impossible.
 CREATE UNIQUE INDEX IF NOT EXISTS messages_one_result ON messages (session_id, call_id) WHERE call_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS messages_by_turn ON messages (turn_id);
-CREATE INDEX IF NOT EXISTS messages_search ON messages USING gin (search);
 -- What was sent in a profile, newest first.
 CREATE INDEX IF NOT EXISTS messages_prompts ON messages (profile_id, id DESC) WHERE role = 'user';
+
+-- A text as its words are looked for (`cos.core.search_query` does the same to what is typed): signs that would glue
+-- words together are spaces, and every character of a script without spaces is a word of its own. \u3005 to \ud7af:
+-- Chinese, Japanese, Korean; \u0e00 to \u109f: Thai, Lao, Tibetan, Burmese; \u1780: Khmer.
+CREATE OR REPLACE FUNCTION searched_text(body text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN CASE
+        WHEN octet_length(body) = char_length(body) THEN translate(left(body, 100000), '-/.@+<>&_:\~', '            ')
+        ELSE regexp_replace(
+            translate(left(body, 100000), '-/.@+<>&_:\~', '            '),
+            '([\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\ua960-\ud7af\uf900-\ufaff])', ' \1 ', 'g')
+    END;
+-- Counts all messages of all profiles; every 8,192 of them are a block, and every 65,536 a large one.
+ALTER TABLE messages ADD COLUMN IF NOT EXISTS number bigint GENERATED ALWAYS AS IDENTITY;
+-- The words, and two that hold spaces: profile, role and block. With them a search looks at one block after the other,
+-- the newest first, and what it costs depends on what it wants, not on how often a word was ever said.
+ALTER TABLE messages ADD COLUMN IF NOT EXISTS words tsvector GENERATED ALWAYS AS (
+    to_tsvector('pg_catalog.simple', searched_text(search_text))
+    || array_to_tsvector(ARRAY[
+        profile_id || ' ' || role || ' ' || (number >> 13)::text,
+        profile_id || ' ' || role || ' large ' || (number >> 16)::text])) STORED;
+ALTER TABLE messages DROP COLUMN IF EXISTS search;
+-- With pg_trgm, parts of words too, of what people and models said. Every search passes through the list of what is not
+-- in the index yet (`fastupdate`), once for each block: so there is none.
+DO $$
+DECLARE
+    has_trigrams boolean;
+BEGIN
+    BEGIN
+        CREATE EXTENSION IF NOT EXISTS pg_trgm;
+    EXCEPTION WHEN insufficient_privilege OR feature_not_supported OR undefined_file THEN
+        NULL;  -- Not shipped with this server, or not allowed to this account: words are found all the same.
+    END;
+    has_trigrams := EXISTS (SELECT 1 FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod
+                            WHERE c.opcname = 'gin_trgm_ops' AND a.amname = 'gin' AND pg_opclass_is_visible(c.oid));
+    IF to_regclass('messages_words') IS NULL AND has_trigrams THEN
+        CREATE INDEX messages_words ON messages USING gin
+            (words, (CASE WHEN role = 'tool_result' THEN '' ELSE search_text END) gin_trgm_ops) WITH (fastupdate = off);
+    ELSIF to_regclass('messages_words') IS NULL THEN
+        CREATE INDEX messages_words ON messages USING gin (words) WITH (fastupdate = off);
+    END IF;
+END $$;
 
 CREATE TABLE IF NOT EXISTS tool_calls (
     session_id uuid NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,

@@ -65,6 +65,21 @@ def test_the_table_stays_aligned_with_wide_characters(program: Program) -> None:
         assert sessions(program, "show", row.split()[0]), "the short id of the list names the session"
 
 
+def test_search_finds_what_was_said_H_055_H_056(program: Program) -> None:
+    id_ = asked(program, "昨天的部署脚本报错问题", "--tag", "client:acme")
+    asked(program, "a test-run\x1b[31m of it")
+    (hit,) = json.loads(sessions(program, "search", "部署脚本", "--json"))
+    assert (hit["session_id"], hit["tags"], hit["matched_role"]) == (id_, ["client:acme"], "user")
+    assert hit["snippet"] == "昨天的>>>部署脚本<<<报错问题"
+    head, snippet = sessions(program, "search", "test-run").splitlines()
+    assert "demo" in head and snippet.startswith("    user: a >>>test-run<<<") and "\x1b" not in snippet
+    assert len(json.loads(sessions(program, "search", "部署", "OR", "test-run", "OR", "errors", "--json"))) == 2
+    for text in ("AND AND", "OR", '"unclosed', "a & | b"):
+        assert "rror" not in sessions(program, "search", text)
+    assert sessions(program, "search", "部署", "--role", "tool") == "Nothing was found.\n"
+    assert "there is no profile 'nobody'" in sessions(program, "search", "x", "--profile", "nobody", code=2)
+
+
 def test_undo_gives_the_words_back_and_fork_takes_a_turn_by_its_number(program: Program) -> None:
     id_ = asked(program, "first")
     asked(program, "second", "--session", id_)
@@ -106,7 +121,9 @@ def test_delete_says_what_goes_and_asks_on_a_terminal(program: Program) -> None:
 def test_several_are_deleted_without_asking_and_their_text_is_found_nowhere_H_058(program: Program) -> None:
     ids = [asked(program, words) for words in ("needle one", "needle two")]
     asked(program, "other")
+    assert len(json.loads(sessions(program, "search", "needle", "--json"))) == 2
     assert sessions(program, "delete", *ids, "--yes") == "deleted: 2 sessions\n"
+    assert sessions(program, "search", "needle") == "Nothing was found.\n"
     assert program.rows("SELECT count(*) FROM messages WHERE body::text LIKE '%needle%'") == [(0,)]
     assert [entry["title"] for entry in listed(program)] == ["other"]
 

@@ -14,6 +14,7 @@ from cos.agent.tools import ToolError, ToolOk, ToolOutcome
 from cos.core.errors import PluginError
 from cos.core.plugin_api import Registrations
 from cos.core.plugins import LoadedPlugins
+from cos.core.postgres.database import Database
 from cos.core.questions import meant_answer, numbered
 from cos.core.skills.shelf import SkillShelf
 from cos.core.tools.clarify import clarify_tool
@@ -100,7 +101,9 @@ def test_without_choices_a_number_is_a_number() -> None:
 
 
 def test_every_profile_has_it_and_a_plugin_cannot_take_its_name() -> None:
-    assert list(installed_tools(LoadedPlugins(), SkillShelf({}))) == ["clarify", "skill_view", "skills_list"]
+    database, skills = Database(""), SkillShelf({})
+    own = ["clarify", "skill_view", "skills_list", "session_search"]
+    assert list(installed_tools(LoadedPlugins(), database, skills)) == own
     loaded = LoadedPlugins({"mine": Registrations(tools=[tool("clarify")])})
     with pytest.raises(PluginError, match="plugin mine offers the tool clarify, which is cos' own"):
-        installed_tools(loaded, SkillShelf({}))
+        installed_tools(loaded, database, skills)

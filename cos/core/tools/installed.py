@@ -5,22 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cos.core.errors import PluginError
+from cos.core.postgres.session_search import SessionSearch
+from cos.core.postgres.sessions import Sessions
 from cos.core.tools.clarify import clarify_tool
+from cos.core.tools.session_search import session_search_tool
 from cos.core.tools.skills import skill_tools
 
 if TYPE_CHECKING:
     from cos.agent.tools import Tool
     from cos.core.plugins import LoadedPlugins
+    from cos.core.postgres.database import Database
     from cos.core.skills.shelf import SkillShelf
 
 
-def installed_tools(plugins: LoadedPlugins, skills: SkillShelf) -> dict[str, Tool]:
-    """Every tool by name, the core's and the plugins'.
+def installed_tools(plugins: LoadedPlugins, database: Database, skills: SkillShelf) -> dict[str, Tool]:
+    """Every tool by name, the core's and the plugins'. `database` need not be open until one is called.
 
     Raises:
         PluginError: a plugin offers a tool under a name of the core's.
     """
-    core = {tool.name: tool for tool in (clarify_tool(), *skill_tools(skills))}
+    own = (clarify_tool(), *skill_tools(skills), session_search_tool(SessionSearch(database), Sessions(database)))
+    core = {tool.name: tool for tool in own}
     for plugin, registered in plugins.registrations.items():
         for tool in registered.tools:
             if tool.name in core:

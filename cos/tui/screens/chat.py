@@ -34,6 +34,7 @@ class ChatScreen(WishingScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f5", "focus_queue", "Queue", show=False),
+        Binding("f8", "find_sessions", "Find", show=False),
         # Text boxes take these for themselves.
         Binding("ctrl+f", "search", "Search", priority=True, show=False),
         Binding("ctrl+up", "neighbour(-1)", "Session above", show=False, priority=True),
@@ -43,6 +44,7 @@ class ChatScreen(WishingScreen):
     | Key | |
     | :- | :- |
     | f5 | The messages that wait for their turn. |
+    | f8 | Search in all conversations. |
     | ctrl+f | Search in the conversation. |
     | ctrl+up, ctrl+down | Open the session above or below, as the list has them. |
     """

@@ -22,6 +22,7 @@ Everywhere
   F2            the sessions; F3 the conversation; F4 what waits for your answer; F5 waiting messages
   F6            the profile of the next new session
   F7            cost: Tab or 1 to 7 group, Enter goes down to sessions and calls, o lets a budget spend more
+  F8            search in all conversations; Enter opens one at the hit
   Ctrl+N        a new session
   Ctrl+Up/Down  the session above or below
   Ctrl+F        search in the conversation

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual import on, work
 
 from cos.tui.failing_work import TellsFailures
+from cos.tui.screens.find_sessions import FindSessions
 from cos.tui.screens.main import MainScreen
 from cos.tui.transcript.paged import PagedView
 from cos.tui.turn_actions import TurnWish
@@ -39,6 +40,14 @@ class WishingScreen(TellsFailures, MainScreen):
     async def action_neighbour(self, step: int) -> None:
         if self.control is not None:
             await self.control.actions.go(step)
+
+    @work(group="find", exclusive=True, exit_on_error=False)
+    async def action_find_sessions(self, text: str = "") -> None:
+        """Search in all conversations and go to what the user chooses."""
+        if self.control is not None:
+            hit = await self.app.push_screen_wait(FindSessions(self.control.finding.find, text))
+            if hit is not None:
+                await self.control.finding.go(hit)
 
     @on(SessionLines.NearEnd)
     def _near_end(self) -> None:

@@ -47,6 +47,13 @@ class SearchPane(TellsFailures, Vertical):
         if self.bar.box.value and not self.search.is_on:
             self._look_for(self.bar.box.value)
 
+    def show_hit(self, key: str, text: str) -> None:
+        """Go to what was found elsewhere, as if it had been looked for here."""
+        self.workers.cancel_group(self, "search")
+        self.bar.close()
+        self.search.begin_at(key, text)
+        self.view.focus()
+
     def action_end_search(self) -> None:
         self._end_search()
 
