@@ -13,7 +13,7 @@ from cos.agent.tags import Tag, merge_tags
 from cos.core.commands import Command, CommandAnswer, CommandCall
 from cos.core.errors import CommandError
 from cos.core.export import Format
-from cos.core.export_file import export_to_file
+from cos.core.export_file import FileIsThereError, export_to_file
 from cos.core.inbound import Accepted, Inbound
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class SessionCommands:
             ("undo", "[TURNS]", "rewind to before the last turn; its prompt comes back to you", self._undo),
             ("retry", "", "run the last prompt again", self._retry),
             ("fork", "", "go on in a copy of this session", self._fork),
+            ("archive", "", "take the session out of the lists", self._archive),
+            ("unarchive", "", "bring an archived session back", self._unarchive),
             ("queue", "TEXT", "send when the running turn has ended", self._queue),
             (
                 "steer",
@@ -114,6 +116,14 @@ class SessionCommands:
         fork = await self._core.edits.fork(call.open_session.id)
         return CommandAnswer(text="This is a copy; the other session stays as it is.", session_id=fork)
 
+    async def _archive(self, call: CommandCall) -> CommandAnswer:
+        await self._core.edits.archive(call.open_session.id)
+        return CommandAnswer(text="The session is archived. /unarchive brings it back, and so does your next message.")
+
+    async def _unarchive(self, call: CommandCall) -> CommandAnswer:
+        await self._core.edits.archive(call.open_session.id, False)
+        return CommandAnswer(text="The session is in the lists.")
+
     async def _queue(self, call: CommandCall) -> CommandAnswer:
         return await self._send(call, "queue")
 
@@ -159,7 +169,10 @@ class SessionCommands:
             words.pop(0)
         session = call.open_session
         target = _target(words[0] if words else f"cos-{session.id}.{_SUFFIXES[kind]}")
-        count = await export_to_file(self._core.exports, session.id, kind, target)
+        try:
+            count = await export_to_file(self._core.exports, session.id, kind, target)
+        except FileIsThereError:
+            raise CommandError(f"{target} exists and stays; give another name: /export {kind} FILE") from None
         return CommandAnswer(text=f"{count} messages are in {target}")
 
     async def _list_plugins(self, call: CommandCall) -> CommandAnswer:

@@ -38,6 +38,8 @@ class Surface(Protocol):
 
     def go_to_pane(self, name: str) -> None: ...
 
+    def show_archived(self) -> None: ...
+
     def go_new(self, profile_id: str | None) -> None: ...
 
     def leave(self) -> None:
@@ -74,6 +76,7 @@ class AppCommands:
         return [
             made("new", "[PROFILE]", "begin a new session", self._new),
             made("sessions", "", "go to the sessions", lambda _: self._pane("sessions")),
+            made("archived", "", "the archived sessions", self._archived),
             made("resume", "ID", "open a session by the first characters of its id", self._resume),
             made("profile", "[PROFILE]", "the profiles; with a name: a new session with it", self._profile),
             made("approvals", "", "go to what waits for your answer", lambda _: self._pane("approvals")),
@@ -91,6 +94,10 @@ class AppCommands:
 
     async def _pane(self, name: str) -> CommandAnswer:
         self._surface.go_to_pane(name)
+        return CommandAnswer()
+
+    async def _archived(self, argument: str) -> CommandAnswer:
+        self._surface.show_archived()
         return CommandAnswer()
 
     async def _resume(self, argument: str) -> CommandAnswer:

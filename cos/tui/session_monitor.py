@@ -242,6 +242,8 @@ class SessionMonitor:
             pane.lines.empty_text = "No sessions yet."
         elif pane.lines.rows.next is not None:
             pane.lines.empty_text = "Looking …"
+        elif self._query == SessionQuery(state="archived"):
+            pane.lines.empty_text = "Nothing is archived. A: back."
         else:
             pane.lines.empty_text = "No session matches. Esc in the filter clears it."
         pane.count()

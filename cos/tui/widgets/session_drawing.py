@@ -38,6 +38,7 @@ class SessionDrawing(ScrollView):
         {LOOK_CSS}
         & .sessions--cursor {{ background: $foreground 12%; }}
         & .sessions--cursor-focused {{ background: $primary 35%; text-style: bold; }}
+        &:light .sessions--cursor-focused {{ background: $primary 15%; }}
     }}
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {*COMPONENTS, "sessions--cursor", "sessions--cursor-focused"}
