@@ -82,3 +82,16 @@ async def test_no_key_of_a_pane_is_cut_when_the_window_gets_narrow_and_wide_agai
                 words = shown(chat.app)
                 assert "Help" in words, (pane, width)
         assert "New" in shown(chat.app)
+
+
+async def test_a_text_box_offers_what_works_in_it_and_no_letter_that_would_be_typed() -> None:
+    app = Picture()
+    async with app.run_test(size=(120, 24)) as pilot:
+        for keys, words in (
+            (("f3", "slash"), ["Previous", "Next", "Leave the box", "Sessions", "Approvals"]),
+            (("f2", "slash"), ["To the list", "Clear", "Sessions", "Approvals"]),
+        ):
+            await pilot.press(*keys)
+            await pilot.pause()
+            await pilot.pause()
+            assert shown(app) == words

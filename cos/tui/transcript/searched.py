@@ -112,10 +112,10 @@ class SearchedView(CursorView):
     @property
     def inside(self) -> tuple[int, int] | None:
         """Which occurrence of the cursor's entry the search is at, from 1, and of how many, when there are several."""
-        found = None if self._cursor is None else self._occurrences(self._page.row(self._cursor))
-        if found is None or self._place is None or len(found.lines) < 2:
+        if self._cursor is None or self._place is None:
             return None
-        return self._place + 1, len(found.lines)
+        count = len(self._occurrences(self._page.row(self._cursor)).lines)
+        return (self._place + 1, count) if count > 1 else None
 
     def reader_index(self, step: int) -> int | None:
         """The index of the entry from which a reader goes on, down (1) or up (-1); None when there is none."""
@@ -125,7 +125,7 @@ class SearchedView(CursorView):
     def hides(self, index: int) -> bool:
         """Whether an entry is folded, with no occurrence in what is left to see of it."""
         row = self._page.rows[index]
-        return row.entry.foldable and row.entry.is_folded and self._lacks(row)
+        return row.entry.foldable and row.entry.is_folded and not self._occurrences(row).lines
 
     def reach(self, key: str, *, last: bool = False, unfold: bool = True) -> None:
         """Put the cursor on an entry and its first (or last) occurrence into view, unfolded unless it shall not be."""
@@ -135,14 +135,14 @@ class SearchedView(CursorView):
             unfold
             and row.entry.foldable
             and row.entry.folded is not False
-            and (row.entry.is_folded or self._lacks(row))
+            and (row.entry.is_folded or not self._occurrences(row).lines)
         ):
             self.toggle_to(key, folded=False)
         found = self._occurrences(row)
-        if found is None or not found.lines:
-            self._point_at(row)
-        else:
+        if found.lines:
             self._go(row, found, len(found.lines) - 1 if last else 0)
+        else:
+            self._point_at(row)
 
     def step(self, step: int) -> bool:
         """Go to the next occurrence within the entry that the reader is at, down or up; False when there is none."""
@@ -150,8 +150,6 @@ class SearchedView(CursorView):
         if row is None or self._wanted is None or not self._wanted.is_in(row.entry.whole()):
             return False
         found = self._occurrences(row)
-        if found is None:
-            return False
         at = self._next(row, found, step)
         if not 0 <= at < len(found.lines):
             return False
@@ -161,7 +159,7 @@ class SearchedView(CursorView):
 
     def marked(self, strip: Strip, row: Row, number: int, line: Line) -> Strip:
         found = self._occurrences(row)
-        for start, end, which in found.spans.get(number, ()) if found else ():
+        for start, end, which in found.spans.get(number, ()):
             is_here = row.entry.key == self._cursor and which == self._place
             style = self._page.look.match_here if is_here else self._page.look.match
             strip = restyled(strip, line.lead + start, line.lead + end, style)
@@ -185,7 +183,7 @@ class SearchedView(CursorView):
     def _line_of_cursor(self, row: Row) -> int:
         """The line of the page on which the occurrence is that the search is at, else the first one of the entry."""
         found, place = self._occurrences(row), self._place
-        within = found.lines[place] if found is not None and place is not None and place < len(found.lines) else 0
+        within = found.lines[place] if place is not None and place < len(found.lines) else 0
         return self._page.span(row)[0] + within
 
     def _is_in_view(self, line: int) -> bool:
@@ -202,10 +200,6 @@ class SearchedView(CursorView):
             return bisect_left(found.lines, top - start)
         return bisect_left(found.lines, top + self.size.height - start) - 1
 
-    def _lacks(self, row: Row) -> bool:
-        found = self._occurrences(row)
-        return found is None or not found.lines
-
     def _go(self, row: Row, found: Occurrences, at: int) -> None:
         self._at = (row.entry.key, at)
         start, _ = self._page.span(row)
@@ -216,9 +210,9 @@ class SearchedView(CursorView):
             self.scroll_to(y=max(0, line - height // 3))
         self.refresh()
 
-    def _occurrences(self, row: Row) -> Occurrences | None:
+    def _occurrences(self, row: Row) -> Occurrences:
         if self._wanted is None:
-            return None
+            return Occurrences([], {})
         lines = self._page.drawn(row)
         known = self._known.get(row.entry.key)
         if known is None or known[0] is not lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 FIRST: Final = ("escape", "f1")
 """The way out and the help stay longest; then a key is the more important the nearer its owner is to the focus."""
+_CHARACTER: Final = re.compile(r"slash|shift\+.")
 _BLANKS: Final = 3
 """Around a key and behind its words."""
 
@@ -28,7 +30,11 @@ class KeyHints(Footer):
         self._hints: list[FooterKey] = []
 
     def compose(self) -> ComposeResult:
-        self._hints = [key for key in super().compose() if isinstance(key, FooterKey)]
+        focused = self.screen.focused
+        # Textual leaves out what a text box takes for itself, but does not know all names of characters.
+        is_text = focused is not None and focused.check_consume_key("slash", "/")
+        keys = [key for key in super().compose() if isinstance(key, FooterKey)]
+        self._hints = [key for key in keys if not (is_text and _CHARACTER.fullmatch(key.key))]
         self._fit(self.app.size.width)
         yield from self._hints
 

@@ -29,8 +29,9 @@ class SearchBar(Horizontal):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,down", "move(1)", "Next", key_display="Enter"),
-        Binding("up", "move(-1)", "Previous", key_display="Up"),
+        # The box has a meaning for these, too.
+        Binding("enter,down", "move(1)", "Next", key_display="Enter", priority=True),
+        Binding("up", "move(-1)", "Previous", key_display="Up", priority=True),
         Binding("escape", "leave", "Leave the box", key_display="Esc"),
     ]
     """
@@ -91,11 +92,6 @@ class SearchBar(Horizontal):
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
         self.post_message(self.Changed(event.value))
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_move(1)
 
     def action_move(self, step: int) -> None:
         self.post_message(self.Moved(step))
