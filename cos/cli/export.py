@@ -13,7 +13,7 @@ from cos.cli.opening import StartRequest, close_database, open_database
 from cos.core.config import load_config
 from cos.core.effective import Flags
 from cos.core.export import export_session
-from cos.core.export_file import export_to_file
+from cos.core.export_file import FileIsThereError, export_to_file
 from cos.core.paths import Paths
 from cos.core.postgres.database import Database
 from cos.core.postgres.exports import Exports
@@ -44,9 +44,12 @@ async def _export(database: Database, options: argparse.Namespace, target: Path 
         await export_session(exports, session_id, options.format, _print, thinking=options.thinking)
         sys.stdout.flush()
         return
-    count = await export_to_file(
-        exports, session_id, options.format, target, thinking=options.thinking, force=options.force
-    )
+    try:
+        count = await export_to_file(
+            exports, session_id, options.format, target, thinking=options.thinking, force=options.force
+        )
+    except FileIsThereError as error:
+        raise FileIsThereError(f"{error}, or --force to replace it") from None
     _progress(f"{count} message{'' if count == 1 else 's'} of session {session_id} written to {target}")
 
 

@@ -21,13 +21,18 @@ class ExportError(CosError):
     """The file cannot be written, or there is one already."""
 
 
+class FileIsThereError(ExportError):
+    """There is such a file, and it was not to be replaced."""
+
+
 async def export_to_file(
     exports: Exports, session_id: UUID, format: Format, target: Path, *, thinking: bool = False, force: bool = False
 ) -> int:
     """Write the history of a session into `target`; answers how many messages. See `export_session`.
 
     Raises:
-        ExportError: it cannot be written, or is there and `force` is not given. What was there stays.
+        FileIsThereError: there is one, and `force` is not given.
+        ExportError: it cannot be written. What was there stays.
         SessionError: there is no such session, or it was deleted while it was read.
     """
     try:
@@ -68,5 +73,5 @@ def _put(temporary: Path, target: Path, *, force: bool) -> None:
         temporary.replace(target)
 
 
-def _exists(target: Path) -> ExportError:
-    return ExportError(f"{target} exists; give another file, or --force to replace it")
+def _exists(target: Path) -> FileIsThereError:
+    return FileIsThereError(f"{target} exists; give another file")

@@ -13,7 +13,7 @@ from cos.agent.tags import Tag, merge_tags
 from cos.core.commands import Command, CommandAnswer, CommandCall
 from cos.core.errors import CommandError
 from cos.core.export import Format
-from cos.core.export_file import export_to_file
+from cos.core.export_file import FileIsThereError, export_to_file
 from cos.core.inbound import Accepted, Inbound
 
 if TYPE_CHECKING:
@@ -50,23 +50,25 @@ class SessionCommands:
 
     def all(self) -> Iterable[Command]:
         rows: list[tuple[str, str, str, Run]] = [
-            ("title", "[TITLE]", "the session's title; with a text: change it", self._title),
-            ("tag", "[KEY:VALUE …] [-KEY:VALUE …]", "the session's tags; add some, or take some away", self._tag),
-            ("model", "[NAME]", "the model of the next turns; - goes back to the profile's", self._model),
-            ("compact", "[INSTRUCTIONS]", "let a summary stand for the history that the model reads", self._compact),
-            ("undo", "[TURNS]", "rewind to before the last turn; its prompt comes back to you", self._undo),
+            ("title", "[TITLE]", "show or change the title", self._title),
+            ("tag", "[KEY:VALUE …] [-KEY:VALUE …]", "show the tags, add some, take some away", self._tag),
+            ("model", "[NAME]", "the model of the next turns; - is the profile's", self._model),
+            ("compact", "[INSTRUCTIONS]", "let the model read a summary of the history", self._compact),
+            ("undo", "[TURNS]", "take back the last turn; its prompt returns to you", self._undo),
             ("retry", "", "run the last prompt again", self._retry),
-            ("fork", "", "go on in a copy of this session", self._fork),
-            ("queue", "TEXT", "send when the running turn has ended", self._queue),
+            ("fork", "", "go on in a copy", self._fork),
+            ("archive", "", "put the session away", self._archive),
+            ("unarchive", "", "take the session back", self._unarchive),
+            ("queue", "TEXT", "send after the running turn", self._queue),
             (
                 "steer",
                 "TEXT",
-                "tell the running turn something at its next step",
+                "say it into the running turn",
                 lambda call: self._send(call, "steer"),
             ),
             ("stop", "", "stop the running turn", self._stop),
             ("usage", "", "tokens of this session", self._usage),
-            ("tools", "", "what this session's agent can do", self._tools),
+            ("tools", "", "what the agent can do", self._tools),
             ("export", "[markdown|json] [FILE]", "write the session to a file", self._export),
         ]
         of_session = [Command(name=name, arguments=args, summary=text, run=run) for name, args, text, run in rows]
@@ -114,6 +116,14 @@ class SessionCommands:
         fork = await self._core.edits.fork(call.open_session.id)
         return CommandAnswer(text="This is a copy; the other session stays as it is.", session_id=fork)
 
+    async def _archive(self, call: CommandCall) -> CommandAnswer:
+        await self._core.edits.archive(call.open_session.id)
+        return CommandAnswer(text="The session is archived. /unarchive brings it back, and so does your next message.")
+
+    async def _unarchive(self, call: CommandCall) -> CommandAnswer:
+        await self._core.edits.archive(call.open_session.id, False)
+        return CommandAnswer(text="The session is in the lists.")
+
     async def _queue(self, call: CommandCall) -> CommandAnswer:
         return await self._send(call, "queue")
 
@@ -159,7 +169,10 @@ class SessionCommands:
             words.pop(0)
         session = call.open_session
         target = _target(words[0] if words else f"cos-{session.id}.{_SUFFIXES[kind]}")
-        count = await export_to_file(self._core.exports, session.id, kind, target)
+        try:
+            count = await export_to_file(self._core.exports, session.id, kind, target)
+        except FileIsThereError:
+            raise CommandError(f"{target} exists and stays; give another name: /export {kind} FILE") from None
         return CommandAnswer(text=f"{count} messages are in {target}")
 
     async def _list_plugins(self, call: CommandCall) -> CommandAnswer:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
 from cos.agent.tags import merge_tags
-from cos.agent.text import TITLE_CHARACTERS, clusters, title_of, visible
+from cos.agent.text import title_of, visible
 from cos.core.errors import SessionError
+from cos.core.fork_titles import fork_stem
 from cos.core.live import SessionCreated, SessionDeleted, SessionRewound, SessionUpdated
 from cos.core.postgres.session_edits import SessionEditStore
 from cos.core.postgres.sessions import Sessions
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 STOP_SECONDS: Final = 10.0
 """How long a turn may take to end before its session is deleted."""
 _LOOK_SECONDS: Final = 0.02
-_FORK: Final = " (fork)"
 _NOT_TYPED: Final = frozenset({"loop", "compaction"})
 """Origins of messages to the model that no user has written."""
 
@@ -171,9 +171,8 @@ class SessionEdits:
         def cut(turns: list[HistoryTurn]) -> list[HistoryTurn]:
             return _cut(turns, before_turn, through_turn, session_id)
 
-        title = _fork_title(source.title)
-        made, profile_id = await self._store.fork(session_id, title, cut)
-        self._publish(SessionCreated(session_id=made, profile_id=profile_id, title=title))
+        made, title = await self._store.fork(session_id, fork_stem(source.title), cut)
+        self._publish(SessionCreated(session_id=made, profile_id=source.profile_id, title=title))
         return made
 
     async def turn_numbered(self, session_id: UUID, number: int) -> UUID:
@@ -278,13 +277,6 @@ def _cut(turns: list[HistoryTurn], before: UUID | None, through: UUID | None, se
     if through is not None and not turns[position].has_ended:
         raise SessionError(f"turn {wanted} still runs; fork before it, or when it has ended")
     return turns[: position + (through is not None)]
-
-
-def _fork_title(title: str | None) -> str:
-    if title and title.endswith(_FORK):
-        return title
-    kept = clusters(title or "Session")[: TITLE_CHARACTERS - len(_FORK)]
-    return "".join(kept).rstrip() + _FORK
 
 
 def _doomed(member: FamilyMember, content: tuple[int, int]) -> DoomedSession:

@@ -16,6 +16,7 @@ from textual.worker import Worker, WorkerState
 
 from cos.agent.errors import CosError
 from cos.tui.leaving import LeavingApp
+from cos.tui.light import LIGHT
 from cos.tui.palette import SlashCommands
 from cos.tui.preferences import Preferences
 from cos.tui.screens.first import FirstScreen
@@ -74,6 +75,7 @@ class CosApp(LeavingApp):
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening.command)
+        self.register_theme(LIGHT)
         self._opening = opening
         self.surface: AppSurface | None = None
         """None until the core is there."""

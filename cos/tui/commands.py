@@ -42,6 +42,8 @@ class Surface(Protocol):
 
     def go_to_pane(self, name: str) -> None: ...
 
+    def show_archived(self) -> None: ...
+
     def go_new(self, profile_id: str | None) -> None: ...
 
     def leave(self) -> None:
@@ -79,13 +81,12 @@ class AppCommands:
             made("new", "[PROFILE]", "begin a new session", self._new),
             made("sessions", "", "go to the sessions", lambda _: self._pane("sessions")),
             made("search", "[TEXT]", "search in all conversations", self._search),
-            made("resume", "ID", "open a session by the first characters of its id", self._resume),
-            made("profile", "[PROFILE]", "the profiles; with a name: a new session with it", self._profile),
-            made("approvals", "", "go to what waits for your answer", lambda _: self._pane("approvals")),
-            made(
-                "cost", "[KEY]", "what everything cost, by a tag key, tag, profile, model, session or day", self._cost
-            ),
-            made("theme", "[NAME]", "the themes; with a name (or light, dark): use it", self._theme),
+            made("archived", "", "the archived sessions", self._archived),
+            made("resume", "ID", "open a session by its id, or how that begins", self._resume),
+            made("profile", "[PROFILE]", "list the profiles, or begin a session with one", self._profile),
+            made("approvals", "", "what waits for your answer", lambda _: self._pane("approvals")),
+            made("cost", "[KEY]", "what it cost, by tag key, tag, profile, model, session, day", self._cost),
+            made("theme", "[NAME]", "list the themes, or use one (light, dark …)", self._theme),
             made("help", "", "every key and command", self._help),
             made("quit", "", "leave", self._quit),
         ]
@@ -100,6 +101,10 @@ class AppCommands:
 
     async def _search(self, argument: str) -> CommandAnswer:
         self._surface.find_sessions(argument)
+        return CommandAnswer()
+
+    async def _archived(self, argument: str) -> CommandAnswer:
+        self._surface.show_archived()
         return CommandAnswer()
 
     async def _resume(self, argument: str) -> CommandAnswer:

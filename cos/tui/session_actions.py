@@ -85,10 +85,10 @@ class SessionActions:
                 await self._control.open(fork)
                 self._control.screen.sessions.lines.show(fork)
                 self._control.screen.close_panes()
-            case "archive":
+            case "archive" | "unarchive":
                 self._control.monitor.keep(row.id)
                 await editing.archive(row.id, archived=not row.is_archived)
-                done = "is back in the list" if row.is_archived else "is archived; a again takes it back"
+                done = "is back in the list" if row.is_archived else "is archived; a takes it back, A shows all such"
                 self._control.screen.notify(f"{title} {done}.", markup=False)
             case "delete":
                 doomed = await editing.what_goes([row.id])

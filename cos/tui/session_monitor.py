@@ -239,9 +239,11 @@ class SessionMonitor:
     def _say_empty(self) -> None:
         pane = self._screen.sessions
         if self._query.is_empty:
-            pane.lines.empty_text = "No sessions yet."
+            pane.lines.empty_text = "No sessions yet. Your first message begins one."
         elif pane.lines.rows.next is not None:
             pane.lines.empty_text = "Looking …"
+        elif self._query == SessionQuery(state="archived"):
+            pane.lines.empty_text = "Nothing is archived. A shows the others again."
         else:
             pane.lines.empty_text = "No session matches. Esc in the filter clears it."
         pane.count()

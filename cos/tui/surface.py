@@ -80,6 +80,10 @@ class AppSurface:
     def go_to_pane(self, name: str) -> None:
         self._app.main.open_pane(name)
 
+    def show_archived(self) -> None:
+        self.go_to_pane("sessions")
+        self._app.main.sessions.show_archived()
+
     def go_new(self, profile_id: str | None) -> None:
         self._control.new(profile_id)
         self._app.main.close_panes()

@@ -20,7 +20,7 @@ from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, Tu
 from cos.agent.tags import merge_tags
 from cos.core.errors import SessionError
 from cos.core.export import Format, export_session
-from cos.core.export_file import ExportError, export_to_file
+from cos.core.export_file import ExportError, FileIsThereError, export_to_file
 from cos.core.postgres.database import Database
 from cos.core.postgres.exports import PAGE, Exports
 from cos.core.postgres.journal import PostgresJournal
@@ -159,7 +159,7 @@ async def test_an_existing_file_stays_unless_forced(database: Database, tmp_path
     _, turn = await begun(database)
     target = tmp_path / "x.md"
     target.write_text("mine")
-    with pytest.raises(ExportError, match=r"x\.md exists; .* --force"):
+    with pytest.raises(FileIsThereError, match=r"x\.md exists; give another file$"):
         await export_to_file(Exports(database), turn.session_id, "markdown", target)
     assert target.read_text() == "mine"
     assert await export_to_file(Exports(database), turn.session_id, "markdown", target, force=True) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from cos.agent.provider import StreamStarted, TextChunk
 from cos.agent.providers.scripted import Script, called, said
 from cos.agent.records import TurnStatus
 from cos.core.errors import SessionError
+from cos.core.fork_titles import fork_stem, fork_title
 from cos.core.live import SessionCreated
 from cos.core.postgres.database import Database
 from cos.core.postgres.journal import PostgresJournal
@@ -114,9 +116,30 @@ async def test_forks_outlive_what_they_came_from_and_child_sessions_do_not_H_059
 async def test_titles_of_forks_keep_the_length_of_titles(database: Database) -> None:
     edits, origin = edits_on(database), await session(database, 60 * "漢")
     fork = await edits.fork(origin)
-    title = (await Sessions(database).get(fork)).title
-    assert title == 53 * "漢" + " (fork)"
-    assert (await Sessions(database).get(await edits.fork(fork))).title == title
+    assert (await Sessions(database).get(fork)).title == 46 * "漢" + " (fork)"
+    assert (await Sessions(database).get(await edits.fork(fork))).title == 46 * "漢" + " (fork 2)"
+
+
+async def test_no_two_forks_have_the_same_title_not_even_those_made_at_once(database: Database) -> None:
+    edits, origin = edits_on(database), await session(database, "x")
+    fork = await edits.fork(origin)
+    made = await asyncio.gather(*[edits.fork(one) for one in (origin, fork, origin, fork, fork)])
+    titles = {(await Sessions(database).get(one)).title for one in (fork, *made)}
+    assert titles == {"x (fork)", *(f"x (fork {number})" for number in range(2, 7))}
+
+
+@pytest.mark.parametrize(
+    ("title", "taken", "becomes"),
+    [
+        (None, [], "Session (fork)"),
+        ("x (fork)", ["x (fork)"], "x (fork 2)"),
+        ("x", ["x (fork)", "x (fork 9)", "x (forked)", "x (fork 09)"], "x (fork 10)"),
+        ("x (fork) y", ["x (fork)"], "x (fork) y (fork)"),
+        ("x (fork 1234567)", [], "x (fork 1234567) (fork)"),
+    ],
+)
+def test_a_fork_is_numbered_behind_those_that_there_are(title: str | None, taken: list[str], becomes: str) -> None:
+    assert fork_title(fork_stem(title), taken) == becomes
 
 
 @dataclass

@@ -30,7 +30,7 @@ def test_markdown_goes_to_standard_output_and_json_into_a_file(program: Program)
 
     again = program.run("export", session, "--output", "x.json")
     assert again.returncode == 2
-    assert "x.json exists" in again.stderr
+    assert "x.json exists; give another file, or --force to replace it" in again.stderr
     assert program.run("export", session, "--output", "x.json", "--force").returncode == 0
     assert (program.home / "x.json").read_text().startswith("# ")
 

@@ -12,6 +12,7 @@ from cos.agent.events import Usage
 from cos.agent.records import ContextMeter, TurnStatus
 from cos.core.sessions import SessionRow
 from cos.tui.cost_keeper import CostShown
+from cos.tui.light import LIGHT
 from cos.tui.preferences import Preferences
 from cos.tui.screens.main import MainScreen
 from cos.tui.timing import Timing
@@ -79,6 +80,10 @@ class Picture(App[None]):
 
     def get_default_screen(self) -> MainScreen:
         return MainScreen(Timing(), Preferences())
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_theme(LIGHT)
 
     def on_ready(self) -> None:
         screen = self.screen

@@ -101,22 +101,25 @@ def marked(view: Transcript) -> list[str]:
 async def test_typing_counts_and_goes_to_the_newest_match_above_the_end() -> None:
     async with shown(some()) as it:
         await it.look_for("needle")
-        assert it.said == "4 of 4"
+        assert it.said == "4 of 4 (2 of 2 in it)"
         assert it.view.cursor_key == "long"
         assert "needle down here" in "\n".join(texts(it.view))
 
 
-async def test_up_and_enter_move_between_places_and_stop_at_the_ends() -> None:
+async def test_up_and_enter_move_between_places_and_go_on_from_the_other_end() -> None:
     async with shown(some()) as it:
         await it.look_for("needle")
         await it.keys("up")
         assert (it.view.cursor_key, "needle up here" in "\n".join(texts(it.view))) == ("long", True)
+        assert it.said == "4 of 4 (1 of 2 in it)"
         await it.keys("up")
         assert (it.view.cursor_key, it.said) == ("call", "3 of 4")
         await it.keys("up", "up")
         assert (it.view.cursor_key, it.said) == ("early", "1 of 4")
         await it.keys("up")
-        assert it.said == "nothing more above"
+        assert (it.view.cursor_key, it.said) == ("long", "4 of 4 (2 of 2 in it) · on from the end")
+        await it.keys("enter")
+        assert (it.view.cursor_key, it.said) == ("early", "1 of 4 · on from the top")
         await it.keys("enter")
         assert (it.view.cursor_key, it.said) == ("thought", "2 of 4")
 
@@ -126,25 +129,70 @@ async def test_a_folded_entry_unfolds_when_it_is_reached_but_not_while_typing() 
         await it.look_for("needle")
         assert it.view.cursor_key == "call" and it.view.entry("call").is_folded
         await it.keys("up")
+        assert (it.view.cursor_key, it.view.entry("call").is_folded) == ("call", False), "first what is at the cursor"
+        assert "needle.txt" in "\n".join(texts(it.view))
+        await it.keys("up")
         assert not it.view.entry("thought").is_folded
         assert "the Needle here" in "\n".join(texts(it.view))
-        await it.keys("down")
-        assert not it.view.entry("call").is_folded
 
 
-async def test_escape_leaves_the_box_with_the_cursor_on_the_match_then_ends_the_search() -> None:
-    async with shown([*some()[:16]]) as it:
+async def test_escape_leaves_the_box_then_ends_the_search_and_moves_nothing() -> None:
+    async with shown(some()) as it:
         await it.look_for("needle")
+        await it.keys("up", "up")
+        assert it.view.cursor_key == "call"
+        before = it.view.scroll_offset.y
         await it.keys("escape")
         assert it.view.has_focus and it.view.cursor_key == "call"
-        assert not it.view.entry("call").is_folded
         assert it.pane.bar.is_open and marked(it.view)
-        await it.keys("N")
-        assert it.view.cursor_key == "thought"
-        await it.keys("n")
-        assert it.view.cursor_key == "call"
         await it.keys("escape")
         assert not it.pane.bar.is_open and not marked(it.view)
+        assert (it.view.cursor_key, it.view.scroll_offset.y) == ("call", before)
+
+
+async def test_escape_unfolds_nothing_that_was_only_typed_at() -> None:
+    async with shown([*some()[:16]]) as it:
+        await it.look_for("needle")
+        await it.keys("escape", "escape")
+        assert it.view.cursor_key == "call" and it.view.entry("call").is_folded
+
+
+async def test_n_takes_up_an_ended_search_from_where_the_reader_is() -> None:
+    async with shown(some()) as it:
+        await it.look_for("needle")
+        await it.keys("escape", "escape")
+        assert not it.pane.bar.is_open
+        await it.keys("home", "n")
+        assert (it.view.cursor_key, it.said) == ("early", "1 of 4")
+        assert it.view.has_focus and marked(it.view)
+        await it.keys("n")
+        assert (it.view.cursor_key, it.said) == ("thought", "2 of 4")
+        it.view.scroll_to(y=it.view.max_scroll_y)
+        await it.keys("N")
+        assert (it.view.cursor_key, it.said) == ("long", "4 of 4 (2 of 2 in it)")
+
+
+async def test_n_goes_on_within_a_long_entry_that_the_reader_has_scrolled() -> None:
+    text = "\n\n".join(f"needle {number}" for number in range(40))
+    async with shown([AssistantText(key="long", text=text)]) as it:
+        await it.look_for("needle")
+        assert it.said == "1 of 1 (40 of 40 in it)"
+        await it.keys("escape")
+        it.view.scroll_to(y=20)
+        await it.keys("n")
+        assert it.said == "1 of 1 (11 of 40 in it)", "needle 10 stands on line 20"
+        it.view.scroll_to(y=60)
+        await it.keys("N")
+        here = int(it.said.split("(")[1].split()[0])
+        assert 60 <= 2 * here <= 60 + 2 * it.view.size.height
+
+
+async def test_where_the_cursor_was_moved_by_hand_the_search_goes_on_from_there() -> None:
+    entries: list[Entry] = [Notice(key=f"n{number}", text=f"needle {number}") for number in range(6)]
+    async with shown(entries) as it:
+        await it.look_for("needle")
+        await it.keys("escape", "up", "up", "up", "N")
+        assert (it.view.cursor_key, it.said) == ("n1", "2 of 6")
 
 
 async def test_matches_are_marked_in_the_lines_also_where_the_width_broke_them() -> None:

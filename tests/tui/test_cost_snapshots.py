@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
@@ -70,7 +70,7 @@ def test_the_cost_pane_without_prices_and_with_trouble(snap_compare: Snap) -> No
     assert snap_compare(Unpriced(), terminal_size=(120, 40), run_before=over)
 
 
-def view(*keys: str, bill: FixedBill | None = None) -> Callable[[Pilot[None]], object]:
+def view(*keys: str, bill: FixedBill | None = None) -> Callable[[Pilot[None]], Awaitable[None]]:
     async def go(pilot: Pilot[None]) -> None:
         await settled(pilot)
         given = bill or FixedBill()

@@ -189,7 +189,7 @@ def test_no_session_yet(snap_compare: Snap) -> None:
         screen = await show_states(pilot)
         with screen.sessions.lines.changing():
             screen.sessions.lines.rows.begin([], is_nested=True)
-        screen.sessions.lines.empty_text = "No sessions yet."
+        screen.sessions.lines.empty_text = "No sessions yet. Your first message begins one."
         screen.sessions.count()
         await pilot.pause()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from textual import events
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from cos.tui.completion import CommandHint
 from cos.tui.screens.main import MainScreen
@@ -76,6 +77,8 @@ def test_composer(snap_compare: Snap, size: tuple[int, int], state: Callable[[Pi
         screen = pilot.app.screen
         assert isinstance(screen, MainScreen)
         screen.composer.cursor_blink = False
+        for line in screen.query(Input):
+            line.cursor_blink = False
         await settled(pilot)
 
     assert snap_compare(Picture(), terminal_size=size, run_before=go)

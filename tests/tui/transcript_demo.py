@@ -6,6 +6,7 @@ from typing import Any
 
 from textual.app import App, ComposeResult
 
+from cos.tui.light import LIGHT
 from cos.tui.transcript import (
     AssistantText,
     CallState,
@@ -99,6 +100,7 @@ def conversation() -> list[Entry]:
 class TranscriptDemo(App[None]):
     def __init__(self, entries: list[Entry] | None = None) -> None:
         super().__init__()
+        self.register_theme(LIGHT)
         self.entries = conversation() if entries is None else entries
 
     def compose(self) -> ComposeResult:

@@ -10,6 +10,7 @@ from uuid import UUID
 from cos.agent.ids import new_id
 from cos.agent.messages import UserMessage, message_from_json
 from cos.core.errors import SessionError
+from cos.core.fork_titles import fork_title
 from cos.core.live import SessionDeleted, SessionTouched, SessionUpdated
 from cos.core.postgres.statements import core_statements
 
@@ -169,22 +170,29 @@ class SessionEditStore:
         return int(rows[0]["count"])
 
     async def fork(
-        self, session_id: UUID, title: str, cut: Callable[[list[HistoryTurn]], list[HistoryTurn]]
+        self, session_id: UUID, stem: str, cut: Callable[[list[HistoryTurn]], list[HistoryTurn]]
     ) -> tuple[UUID, str]:
-        """Copy the turns that `cut` keeps into a new session."""
+        """Copy the turns that `cut` keeps into a new session; its title is the next fork's of `stem`."""
 
         async def work(connection: Connection) -> tuple[UUID, str]:
             (member,) = await self._locked(connection, [session_id], alone=True)
             turns = await self._turns(connection, session_id)
             kept = cut(turns)
-            made = new_id()
+            made, title = new_id(), await self._fork_title(connection, member.profile_id, stem)
             row = {"id": made, "from_id": session_id, "title": title, "is_whole": len(kept) == len(turns)}
             await connection.execute(self._sql["fork_session"], row)
             await self._copy(connection, made, [turn.id for turn in kept])
             await self._tell(connection, made, member.profile_id, UPDATED)
-            return made, member.profile_id
+            return made, title
 
         return await self._database.transaction(work)
+
+    async def _fork_title(self, connection: Connection, profile_id: str, stem: str) -> str:
+        """One that no session of the profile has; a fork made at the same instant waits for this transaction."""
+        key = {"profile_id": profile_id, "stem": f"{stem} (fork"}
+        await connection.execute(self._sql["lock_fork_titles"], key)
+        rows = await (await connection.execute(self._sql["fork_titles"], key)).fetchall()
+        return fork_title(stem, [row["title"] for row in rows])
 
     async def turn_numbered(self, session_id: UUID, ordinal: int) -> UUID | None:
         """The turn with this number, unless it was undone."""

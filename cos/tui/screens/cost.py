@@ -13,12 +13,13 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.coordinate import Coordinate
 from textual.screen import ModalScreen
-from textual.widgets import DataTable, Footer, Static
+from textual.widgets import DataTable, Static
 
 from cos.agent.errors import CosError
 from cos.tui import cost_words, wording
 from cos.tui.cost_tables import BUDGETS, FIXED, SPANS, Layer, Table, days_of, table_of
 from cos.tui.screens.budget_more import BudgetMore
+from cos.tui.widgets.key_hints import KeyHints
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -84,7 +85,7 @@ class CostScreen(ModalScreen[None]):
         yield Static("reading …", classes="total", markup=False)
         yield DataTable[Text](cursor_type="row", zebra_stripes=False)
         yield Static(classes="note", markup=False)
-        yield Footer(show_command_palette=False)
+        yield KeyHints()
 
     def on_mount(self) -> None:
         self._keeper.watchers.append(self.reload)

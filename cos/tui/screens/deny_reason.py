@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from cos.tui.screens.request_panel import RequestPanel
+from cos.tui.widgets.key_hints import KeyHints
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -45,7 +46,7 @@ class DenyReason(RequestPanel[Reason]):
     def compose(self) -> ComposeResult:
         yield Static(f"{self.prompt}: {self.heading}", markup=False, classes="title")
         yield Input(self._kept, placeholder=self.PLACEHOLDER, select_on_focus=False)
-        yield Footer(show_command_palette=False)
+        yield KeyHints()
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

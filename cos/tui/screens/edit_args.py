@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.widgets import Footer, Static, TextArea
+from textual.widgets import Static, TextArea
 
 from cos.tui.edited_args import NotArguments, args_of, shows_command_only, text_of
 from cos.tui.screens.request_panel import RequestPanel
+from cos.tui.widgets.key_hints import KeyHints
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -34,7 +35,7 @@ class EditArgs(RequestPanel[dict[str, Any]]):
         yield Static(f"Edit the {what}: {self.heading}", markup=False, classes="title")
         yield TextArea(text_of(self.card.tool, self._args), soft_wrap=True, tab_behavior="indent")
         yield Static(markup=False, classes="problem")
-        yield Footer(show_command_palette=False)
+        yield KeyHints()
 
     def action_allow(self) -> None:
         if not self.arming.is_armed:

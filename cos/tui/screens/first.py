@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from textual import on
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from cos.tui.screens.pane_widths import ResizableScreen
 from cos.tui.widgets.composer import Composer
+from cos.tui.widgets.key_hints import KeyHints
 from cos.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class FirstScreen(ResizableScreen):
                 yield Composer(id="composer", burst_seconds=self._timing.burst_seconds)
             yield Static(id="right")
         yield StatusLine(id="status")
-        yield Footer(show_command_palette=False)
+        yield KeyHints()
 
     @property
     def composer(self) -> Composer:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from rich.cells import cell_len
+from rich.console import Group
+from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
+
+from cos.tui.widgets.columns import Columns
+from cos.tui.widgets.key_hints import KeyHints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from textual.app import ComposeResult
 
@@ -48,13 +54,14 @@ Sessions (F2)
   Enter, Space  open; look at it, and answer it, without opening
   n, r, t, f    new, rename, tags, fork
   a, d          archive (again: take back), delete; what goes is said first
+  A             the archived sessions, and back to the others; a on one takes it back
   right, left   show and hide child sessions
   /             filter: words, #tag, profile:work, since:2d, state:waiting (running, failed, unseen, archived …)
 
 Conversation (F3)
   up, down      move; with Shift they select entries
   Space         fold and unfold; End follows again
-  /, n, N       search, next and previous match
+  /, n, N       search; next and previous match from where you are, also after Esc has closed the search
   c, b, w       copy the entry, copy its next code block, write it to a file
   o, e          open in $PAGER, in $EDITOR
   u u, f, R     rewind to before this turn (twice: it cannot be undone), fork after it, run the last prompt again
@@ -70,10 +77,13 @@ Approvals (F4)
   Space         mark a call among those of one step; then y and n answer all marked ones
   left, right   the request before or after
   1 to 9, t     of a question: choose, then y or Enter sends it; answer in your own words
-
-A request takes no answer until it has been on screen for a moment with a quiet keyboard, and until its end has been
-in view. Enter never allows a call.
 """
+_CARE: Final = (
+    "A request takes no answer until it has been on screen for a moment with a quiet keyboard, and until its end has "
+    "been in view. Enter never allows a call."
+)
+_TEXT_AT: Final = 16
+"""The column of KEYS from which on it says what a key does."""
 
 
 class Help(ModalScreen[None]):
@@ -92,14 +102,33 @@ class Help(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll():
-            yield Static(KEYS + _listed(self._commands), markup=False)
-        yield Footer(show_command_palette=False)
+            yield Static(Group(*_keys(), Text(f"{_CARE}\n"), *_listed(self._commands)))
+        yield KeyHints()
 
 
-def _listed(commands: Sequence[Command]) -> str:
-    """The commands in two columns: how they are written, what they do."""
-    lines = ["", "Commands, written into the composer"]
-    for command in commands:
-        written = f"/{command.name} {command.arguments}".rstrip()
-        lines.append(f"  {written:<38} {command.summary}")
-    return "\n".join(lines) + "\n"
+def _keys() -> Iterator[Text | Columns]:
+    """The sections of KEYS, each a heading and two columns."""
+    for section in KEYS.split("\n\n"):
+        heading, *lines = section.splitlines()
+        rows: list[tuple[str, str]] = []
+        for line in lines:
+            key, text = line[:_TEXT_AT].strip(), line[_TEXT_AT:]
+            if key:
+                rows.append((key, text))
+            else:
+                rows[-1] = (rows[-1][0], f"{rows[-1][1]} {text}")
+        yield from _section(heading, rows, _TEXT_AT - 3)
+
+
+def _listed(commands: Sequence[Command]) -> Iterator[Text | Columns]:
+    """How the commands are written, what they do."""
+    rows = [(f"/{command.name} {command.arguments}".rstrip(), command.summary) for command in commands]
+    yield from _section(
+        "Commands, written into the composer", rows, max((cell_len(name) for name, _ in rows), default=0)
+    )
+
+
+def _section(heading: str, rows: Sequence[tuple[str, str]], widest: int) -> Iterator[Text | Columns]:
+    yield Text(heading, style="bold")
+    yield Columns(rows=[(Text(), Text(name), Text(text)) for name, text in rows], widest=widest)
+    yield Text()

@@ -11,13 +11,14 @@ from rich.text import Text
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from cos.agent.text import visible
 from cos.core.rule_file import toml_text
 from cos.core.rule_json import rule_words
 from cos.tui.edited_rule import part_of, with_part
 from cos.tui.screens.request_panel import RequestPanel
+from cos.tui.widgets.key_hints import KeyHints
 from cos.tui.widgets.reading import ReadToEnd
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class KeepRule(RequestPanel[tuple["Rule", ...]]):
             yield Vertical(id="parts")
             yield Static(classes="kept", markup=False)
         yield Static(markup=False, classes="problem")
-        yield Footer(show_command_palette=False)
+        yield KeyHints()
 
     def on_mount(self) -> None:
         self.call_later(self._show)

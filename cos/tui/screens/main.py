@@ -9,13 +9,14 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from cos.tui.screens.panes import PanesScreen
 from cos.tui.screens.sizing import SMALLEST, is_too_small
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.conversation_pane import ConversationPane
 from cos.tui.widgets.cost_pane import CostPane
+from cos.tui.widgets.key_hints import KeyHints
 from cos.tui.widgets.sessions_pane import SessionsPane
 from cos.tui.widgets.status_line import StatusLine
 from cos.tui.widgets.writing import Writing
@@ -81,7 +82,7 @@ class MainScreen(PanesScreen):
             markup=False,
         )
         yield StatusLine(id="status")
-        yield Footer(show_command_palette=False)
+        yield KeyHints()
 
     def show_title(self, text: str) -> None:
         """The line on top: the conversation's title, before it how many requests wait for the user."""

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from cos.tui.screens.peek_requests import Peeked, PeekedRequests
 from cos.tui.transcript.paged import PagedView
 from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approvals_pane import ApprovalsPane
+from cos.tui.widgets.key_hints import KeyHints
 
 if TYPE_CHECKING:
     from textual import events
@@ -52,7 +53,7 @@ class Peek(PeekedRequests):
         yield Transcript()
         yield ApprovalsPane(arm_seconds=self._arm_seconds)
         yield Input(placeholder="Reply without opening it; Enter sends", select_on_focus=False)
-        yield Footer(show_command_palette=False)
+        yield KeyHints()
 
     def on_mount(self) -> None:
         self._load()

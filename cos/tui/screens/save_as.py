@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from cos.tui import wording
 from cos.tui.failing_work import TellsFailures
+from cos.tui.widgets.key_hints import KeyHints
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -39,7 +40,7 @@ class SaveAs(TellsFailures, ModalScreen[Path | None]):
         yield Static(f"Save {self._what} as a new file. Enter saves, Esc goes back.", markup=False)
         yield Input(str(self._suggested), id="path", select_on_focus=False)
         yield Static("", id="problem", markup=False)
-        yield Footer(show_command_palette=False)
+        yield KeyHints()
 
     @on(Input.Submitted)
     @work(exclusive=True)

@@ -9,12 +9,13 @@ from textual import work
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from cos.agent.errors import CosError
 from cos.agent.text import visible
 from cos.tui import wording
 from cos.tui.failing_work import TellsFailures
+from cos.tui.widgets.key_hints import KeyHints
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -53,7 +54,7 @@ class SessionDelete(TellsFailures, ModalScreen[bool]):
             box.border_title = "Delete"
             yield Static(doomed_text(self._doomed))
             yield Static(classes="problem", markup=False)
-        yield Footer(show_command_palette=False)
+        yield KeyHints()
 
     @work(group="delete", exclusive=True, exit_on_error=False)
     async def action_delete(self) -> None:

@@ -8,11 +8,12 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Input, Static
 
 from cos.agent.errors import CosError
 from cos.agent.text import visible
 from cos.tui.failing_work import TellsFailures
+from cos.tui.widgets.key_hints import KeyHints
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -50,7 +51,7 @@ class SessionDialog(TellsFailures, ModalScreen[bool]):
             yield Input(self._value, select_on_focus=False, max_length=self.LONGEST)
             yield Static(self._hint, markup=False)
             yield Static(classes="problem", markup=False)
-        yield Footer(show_command_palette=False)
+        yield KeyHints()
 
     async def change(self, value: str) -> None:
         """Do what the line says. For the subclass.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from cos.tui.screens.request_panel import RequestPanel
 from cos.tui.widgets.approval_card import whole_text
+from cos.tui.widgets.key_hints import KeyHints
 from cos.tui.widgets.reading import ReadToEnd
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class WholeText(RequestPanel[bool]):
         yield Static(self.heading, markup=False, classes="title")
         with ReadToEnd():
             yield Static(whole_text(self.card))
-        yield Footer(show_command_palette=False)
+        yield KeyHints()
 
     def on_mount(self) -> None:
         scroll = self.query_one(ReadToEnd)

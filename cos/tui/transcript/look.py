@@ -81,7 +81,7 @@ LOOK_CSS = """
     & .transcript--comment { color: $foreground 55%; text-style: italic; }
     & .transcript--name { color: $text-accent; }
     & .transcript--match { background: $warning 30%; text-style: bold underline; }
-    & .transcript--match-here { color: $warning; text-style: bold reverse; }
+    & .transcript--match-here { color: $warning; background: #000000; text-style: bold reverse; }
     & .transcript--hint { color: $primary; text-style: bold reverse; }
 """
 

@@ -50,10 +50,10 @@ class ApprovalsPane(QuestionKeys, can_focus=True):
             border-left: outer $warning;
             background: $surface;
         }
-        &.-waiting { border: round $warning; border-title-color: $warning; }
+        &.-waiting { border: round $warning; border-title-color: $text-warning; }
         &.-waiting > #approval-detail { display: block; }
         &:focus { border: round $primary; border-title-color: $primary; }
-        &.-waiting:focus { border: heavy $warning; border-title-color: $warning; }
+        &.-waiting:focus { border: heavy $warning; border-title-color: $text-warning; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
+from rich.console import Group
 from rich.text import Text
 from textual.widgets import Static
 
 from cos.agent.text import exact
+from cos.tui.widgets.columns import Columns
 
 ROWS = 8
-_LABEL_CELLS = 28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,23 +74,24 @@ class CompletionList(Static):
 
     def _draw(self) -> None:
         top = max(0, min(self._at - ROWS // 2, len(self._choices) - ROWS))
-        lines = [self._line(top + place, choice) for place, choice in enumerate(self._choices[top : top + ROWS])]
-        left = len(self._choices) - len(lines)
+        shown = self._choices[top : top + ROWS]
+        left = len(self._choices) - len(shown)
         note = " · ".join(
             piece for piece in (f"{self._at + 1} of {len(self._choices)}" if left else "", self._note) if piece
         )
-        if note:
-            lines.append(Text(f"  {note}", style="dim"))
-        self.update(Text("\n").join(lines))
+        below = [Text(f"  {note}", style="dim")] if note else []
+        rows = [_row(choice, place == self._at - top) for place, choice in enumerate(shown)]
+        if any(choice.detail for choice in self._choices):
+            widest = max(cell_len(choice.label) for choice in self._choices)
+            self.update(Group(Columns(rows=rows, widest=widest), *below))
+        else:
+            self.update(Text("\n").join([*(Text(" ").join(row[:2]) for row in rows), *below]))
 
-    def _line(self, place: int, choice: Choice) -> Text:
-        label = _one_line(choice.label)
-        if choice.detail:
-            label = label if cell_len(label) > _LABEL_CELLS else set_cell_size(label, _LABEL_CELLS)
-        line = Text(f"{'›' if place == self._at else ' '} {label}", style="bold reverse" if place == self._at else "")
-        if choice.detail:
-            line.append(f"  {_one_line(choice.detail)}", style="dim")
-        return line
+
+def _row(choice: Choice, is_chosen: bool) -> tuple[Text, Text, Text]:
+    mark = Text("›", "bold") if is_chosen else Text(" ")
+    label = Text(_one_line(choice.label), "bold reverse" if is_chosen else "")
+    return mark, label, Text(_one_line(choice.detail), "dim")
 
 
 def _one_line(text: str) -> str:

@@ -38,7 +38,7 @@ class Composer(FoldingArea):
         min-height: 3;
         max-height: 12;
         border: round $foreground 35%;
-        border-title-color: $warning;
+        border-title-color: $text-warning;
         background: $background;
         padding: 0 1;
         scrollbar-size-vertical: 1;

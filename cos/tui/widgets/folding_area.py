@@ -29,7 +29,7 @@ class FoldingArea(TextArea):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"folding-area--mark"}
     DEFAULT_CSS = """
-    FoldingArea > .folding-area--mark { color: $accent; text-style: bold; }
+    FoldingArea > .folding-area--mark { color: $text-accent; text-style: bold; }
     """
 
     def __init__(self, *, placeholder: str, id: str | None = None) -> None:

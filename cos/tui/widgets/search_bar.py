@@ -25,20 +25,21 @@ class SearchBar(Horizontal):
         &.-open { display: block; }
         & > #search-mark { width: 2; padding-left: 1; text-style: bold; }
         & > Input { width: 1fr; background: $panel; }
-        & > #search-count { width: auto; max-width: 40%; padding: 0 1; color: $foreground 80%; }
+        & > #search-count { width: auto; max-width: 70%; padding: 0 1; color: $foreground 80%; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,down", "move(1)", "Next", key_display="Enter"),
-        Binding("up", "move(-1)", "Previous", key_display="Up"),
-        Binding("escape", "leave", "To the match", key_display="Esc"),
+        # The box has a meaning for these, too.
+        Binding("enter,down", "move(1)", "Next", key_display="Enter", priority=True),
+        Binding("up", "move(-1)", "Previous", key_display="Up", priority=True),
+        Binding("escape", "leave", "Leave the box", key_display="Esc"),
     ]
     """
     | Key | |
     | :- | :- |
     | enter, down | The next match. |
     | up | The match before; older messages are loaded when it is there. |
-    | escape | Leave the box with the cursor on the match; once more ends the search. |
+    | escape | Leave the box where the search is: n and N go on from there. Once more ends the search. |
     """
 
     class Changed(Message):
@@ -72,8 +73,12 @@ class SearchBar(Horizontal):
         return self.has_class("-open")
 
     def open(self) -> None:
-        self.add_class("-open")
+        self.show()
         self.box.focus()
+
+    def show(self) -> None:
+        """Let it be seen; the keys stay where they are."""
+        self.add_class("-open")
 
     def close(self) -> None:
         self.remove_class("-open")
@@ -87,11 +92,6 @@ class SearchBar(Horizontal):
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
         self.post_message(self.Changed(event.value))
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_move(1)
 
     def action_move(self, step: int) -> None:
         self.post_message(self.Moved(step))

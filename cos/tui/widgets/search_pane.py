@@ -58,11 +58,14 @@ class SearchPane(TellsFailures, Vertical):
         self._end_search()
 
     def action_find(self, step: int) -> None:
+        self.bar.show()
         self._move(step)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Esc has a meaning here only while something is looked for."""
-        return self.search.is_on or self.bar.is_open if action in ("end_search", "find") else True
+        """Esc has a meaning here only while something is looked for; n and N also take up again what was."""
+        if action == "end_search":
+            return self.search.is_on or self.bar.is_open
+        return bool(self.search.last) if action == "find" else True
 
     @on(SearchBar.Changed)
     def _search_changed(self, event: SearchBar.Changed) -> None:
@@ -75,9 +78,7 @@ class SearchPane(TellsFailures, Vertical):
     @on(SearchBar.Left)
     def _search_left(self) -> None:
         self.view.focus()
-        if self.search.is_on:
-            self._settle()
-        else:
+        if not self.search.is_on:
             self._end_search()
 
     @on(Transcript.Replaced)
@@ -95,17 +96,17 @@ class SearchPane(TellsFailures, Vertical):
 
     @work(group="search-move", exclusive=True, exit_on_error=False)
     async def _move(self, step: int) -> None:
-        self._say(await self.search.move(step))
-
-    @work(group="search-move", exclusive=True, exit_on_error=False)
-    async def _settle(self) -> None:
-        await self.search.settle()
+        found = await self.search.move(step)
+        self._say(found)
+        if found.is_counting:
+            self._say(await self.search.count_older())
 
     def _say(self, found: Found) -> None:
         self.bar.say(found.words if self.search.is_on else "")
 
     def _end_search(self) -> None:
         self.workers.cancel_group(self, "search")
+        self.workers.cancel_group(self, "search-move")
         self.search.end()
         self.bar.close()
         if not self.view.has_focus:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
@@ -38,6 +39,7 @@ class SessionDrawing(ScrollView):
         {LOOK_CSS}
         & .sessions--cursor {{ background: $foreground 12%; }}
         & .sessions--cursor-focused {{ background: $primary 35%; text-style: bold; }}
+        &:light .sessions--cursor-focused {{ background: $primary 15%; }}
     }}
     """
     COMPONENT_CLASSES: ClassVar[set[str]] = {*COMPONENTS, "sessions--cursor", "sessions--cursor-focused"}
@@ -99,8 +101,9 @@ class SessionDrawing(ScrollView):
         shown = self.rows.shown
         if place < len(shown):
             return self._strips(shown[place], width)[part]
-        text = self.empty_text if not shown and y == 0 else ""
-        return make_line([(shorten(f" {text}", width), self._look.muted)], width, self._look).strip
+        lines = [] if shown else wrap(self.empty_text, max(1, width - 2))
+        text = f" {lines[y]}" if y < len(lines) else ""
+        return make_line([(shorten(text, width), self._look.muted)], width, self._look).strip
 
     def _strips(self, shown: Shown, width: int) -> tuple[Strip, Strip]:
         assert self._look is not None

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from textual import events
 
-Action = Literal["open", "peek", "new", "rename", "tags", "fork", "archive", "delete", "expand", "collapse"]
+Action = Literal[
+    "open", "peek", "new", "rename", "tags", "fork", "archive", "unarchive", "delete", "expand", "collapse"
+]
 NEAR_END = 20
 """Rows below the view from which on the next page is wanted."""
 
@@ -34,6 +36,7 @@ class SessionLines(SessionDrawing, can_focus=True):
         Binding("t", "want('tags')", "Tags"),
         Binding("f", "want('fork')", "Fork"),
         Binding("a", "want('archive')", "Archive"),
+        Binding("a", "want('unarchive')", "Take back"),
         Binding("d", "want('delete')", "Delete"),
         Binding("right", "want('expand')", "Children", show=False),
         Binding("left", "want('collapse')", "Fold", show=False),
@@ -44,6 +47,9 @@ class SessionLines(SessionDrawing, can_focus=True):
         Binding("home", "move(-1000000)", show=False),
         Binding("end", "move(1000000)", show=False),
     ]
+
+    _is_archived = False
+    """Whether the session under the cursor is."""
 
     class Wanted(Message):
         """The user wants something of a session; `session_id` is None where there is none."""
@@ -77,9 +83,11 @@ class SessionLines(SessionDrawing, can_focus=True):
         offset = (anchor or 0) * LINES - top
         place = self.rows.place_of(self._cursor)
         yield
+        self._note_archived()
         if self.rows.shown is before:
             return  # No row came, went or moved.
         self._keep_cursor(place)
+        self._note_archived()
         self.virtual_size = Size(self._width, len(self.rows.shown) * LINES)
         now_at = self.rows.place_of(held)
         if now_at is not None and 0 <= offset < max(1, height):
@@ -91,6 +99,19 @@ class SessionLines(SessionDrawing, can_focus=True):
         if self._cursor is not None and self.rows.place_of(self._cursor) is None:
             shown = self.rows.shown
             self._cursor = shown[min(place, len(shown) - 1)].row.id if place is not None and shown else None
+
+    def _note_archived(self) -> None:
+        """The keys are named by what they do to the session under the cursor."""
+        place = self.rows.place_of(self.cursor)
+        is_archived = place is not None and self.rows.shown[place].row.is_archived
+        if is_archived != self._is_archived:
+            self._is_archived = is_archived
+            self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if parameters in (("archive",), ("unarchive",)):
+            return self._is_archived == (parameters == ("unarchive",))
+        return super().check_action(action, parameters)
 
     def on_focus(self) -> None:
         """The keys need a row to begin with: the open session's, else the first."""
@@ -119,6 +140,7 @@ class SessionLines(SessionDrawing, can_focus=True):
     def go_to(self, place: int) -> None:
         """Put the cursor on a row and bring it into view."""
         self.cursor = self.rows.shown[place].row.id
+        self._note_archived()
         top, height = self.scroll_offset.y, self.size.height
         if place * LINES < top:
             self.scroll_to(y=place * LINES, animate=False, immediate=True)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
 DEBOUNCE_SECONDS = 0.15
+ARCHIVED = "state:archived"
+"""The piece of a filter that stands for archived sessions."""
 
 
 class Filter(Input):
@@ -57,7 +59,16 @@ class SessionsPane(Vertical):
         & > .problem.-shown { display: block; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "Filter", key_display="/")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "Filter", key_display="/"),
+        Binding("A,shift+a", "archived", "Archived", key_display="A"),
+    ]
+    """
+    | Key | |
+    | :- | :- |
+    | slash | Filter the list. |
+    | A | The archived sessions instead of the others, and back. |
+    """
 
     class FilterChanged(Message):
         """The user has typed another filter, and stopped for a moment."""
@@ -79,7 +90,7 @@ class SessionsPane(Vertical):
         self.lines = SessionLines()
 
     def compose(self) -> ComposeResult:
-        yield Filter(placeholder="/ filter", compact=True, max_length=LONGEST, select_on_focus=False)
+        yield Filter(placeholder="/ filter, A archived", compact=True, max_length=LONGEST, select_on_focus=False)
         yield Static(classes="problem", markup=False)
         yield self.lines
 
@@ -107,6 +118,14 @@ class SessionsPane(Vertical):
     def action_filter(self) -> None:
         # At once: what is typed behind the slash may be in the queue already.
         self.screen.set_focus(self.filter)
+
+    def action_archived(self) -> None:
+        self.show_archived(ARCHIVED not in self.filter.value.split())
+
+    def show_archived(self, is_wanted: bool = True) -> None:
+        """Let the filter ask for archived sessions, or for the others; its words and tags hold for both."""
+        pieces = [piece for piece in self.filter.value.split() if not piece.startswith(("state:", "status:"))]
+        self.filter.value = " ".join([*pieces, ARCHIVED] if is_wanted else pieces)
 
     @on(Filter.Left)
     def _left(self, event: Filter.Left) -> None:

@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from cos.tui import wording
 
+_GAP = 3
 WARN, FULL = 60, 85
 """Percent of the window from which on the meter warns, and says that it is nearly full."""
 
@@ -59,20 +60,29 @@ class StatusLine(Static):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
 
-    def watch_status(self, status: Status) -> None:
-        """What is going on comes first: a narrow terminal cuts the end."""
+    def watch_status(self) -> None:
+        self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        """As many pieces as fit whole, in their order; a width of 0 is not known yet."""
+        status, width = self.status, self.content_size.width
         pieces = [
-            (status.note, "bold"),
-            (status.profile, ""),
-            (" ".join(status.tags), ""),
-            (status.model, ""),
-            (status.context, self._meter_style(status.context_percent)),
-            (status.used, ""),
-            (status.cost, ""),
-            (status.database, ""),
+            (status.note, "bold", 0),
+            (status.profile, "", 1),
+            (" ".join(status.tags), "", 6),
+            (status.model, "", 4),
+            (status.context, self._meter_style(status.context_percent), 2),
+            (status.used, "", 7),
+            (status.cost, "", 3),
+            (status.database, "", 5),
         ]
-        shown = [(wording.one_line(text), style) for text, style in pieces if text]
-        self.update(Text(" · ").join(Text(text, style) for text, style in shown))
+        shown = [(Text(wording.one_line(text), style), rank) for text, style, rank in pieces if text]
+        while width and len(shown) > 1 and sum(piece.cell_len + _GAP for piece, _ in shown) - _GAP > width:
+            shown.remove(max(shown, key=lambda piece: piece[1]))
+        self.update(Text(" · ").join(piece for piece, _ in shown))
 
     def _meter_style(self, percent: int | None) -> str | Style:
         if percent is None or percent < WARN:

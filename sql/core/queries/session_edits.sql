@@ -92,6 +92,12 @@ UPDATE approvals SET call_id = call_id || '~' || turn_id WHERE turn_id = ANY(%(t
 -- name: forget_context
 UPDATE sessions SET context = NULL WHERE id = %(session_id)s;
 
+-- name: lock_fork_titles
+SELECT pg_advisory_xact_lock(hashtextextended(%(profile_id)s::text || %(stem)s::text, 0));
+
+-- name: fork_titles
+SELECT title FROM sessions WHERE profile_id = %(profile_id)s AND starts_with(title, %(stem)s::text);
+
 -- name: fork_session
 INSERT INTO sessions (id, profile_id, source, title, tags, root_session_id, forked_from_session_id, cwd, options,
                       frozen_prompt, frozen_at, context, seen_at)

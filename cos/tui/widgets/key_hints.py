@@ -1,0 +1,59 @@
+"""The line of keys at the bottom: as many as fit whole, those that nobody may miss first."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len
+from textual.widgets import Footer
+from textual.widgets._footer import FooterKey
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+
+FIRST: Final = ("escape", "f1")
+"""The way out and the help stay longest; then a key is the more important the nearer its owner is to the focus."""
+_CHARACTER: Final = re.compile(r"slash|shift\+.")
+_BLANKS: Final = 3
+"""Around a key and behind its words."""
+
+
+class KeyHints(Footer):
+    """A key that has no room is left out, never cut; help names all of them."""
+
+    def __init__(self) -> None:
+        super().__init__(show_command_palette=False)
+        self._hints: list[FooterKey] = []
+
+    def compose(self) -> ComposeResult:
+        focused = self.screen.focused
+        # Textual leaves out what a text box takes for itself, but does not know all names of characters.
+        is_text = focused is not None and focused.check_consume_key("slash", "/")
+        keys = [key for key in super().compose() if isinstance(key, FooterKey)]
+        self._hints = [key for key in keys if not (is_text and _CHARACTER.fullmatch(key.key))]
+        self._fit(self.app.size.width)
+        yield from self._hints
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit(event.size.width)
+
+    def _fit(self, width: int) -> None:
+        fitting = whole(self._hints, width)
+        for key in self._hints:
+            key.display = key in fitting
+
+
+def whole(keys: Sequence[FooterKey], width: int) -> list[FooterKey]:
+    """Those that fit into `width` cells beside each other, the most important ones first."""
+    fitting: list[FooterKey] = []
+    for key in sorted(keys, key=lambda key: FIRST.index(key.key) if key.key in FIRST else len(FIRST)):
+        cells = cell_len(key.key_display) + cell_len(key.description) + _BLANKS
+        if cells > width:
+            break
+        fitting.append(key)
+        width -= cells
+    return fitting
