@@ -43,7 +43,7 @@ class FeedReader:
         event, control = live.event, self._control
         try:
             if isinstance(event, Resync):
-                await control.resync()
+                await control.catching_up.missed_events()
                 return
             session_id = session_of(event)
             waited = bool(self._conversations.retry_note(session_id))
