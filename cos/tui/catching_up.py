@@ -25,8 +25,8 @@ class CatchingUp:
 
     @property
     def trouble(self) -> str:
-        """Why the database does not answer, as a sentence; empty while it does."""
-        return self._pulse.trouble
+        """What the status line says while the database does not answer; the log has the reason. Else empty."""
+        return "the database does not answer; trying again" if self._pulse.trouble else ""
 
     async def missed_events(self) -> None:
         """Read again what is on screen, whatever place that is."""

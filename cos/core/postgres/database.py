@@ -43,6 +43,7 @@ class Database:
         self.conninfo = conninfo
         """Where it is; for connections of a kind that the pool does not serve."""
         self._reattach = reattach
+        self._was_reattached = False
         self._lock_holder: Connection | None = None
         self.pulse = Pulse(self._look)
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -132,7 +133,12 @@ class Database:
             DatabaseError: it does not.
         """
         was_away = bool(self.pulse.trouble)
+        if was_away and self._reattach is not None and not self._was_reattached:
+            # Once an outage: a server that does not start is tried again only when a statement has waited for it.
+            self._was_reattached = True
+            await asyncio.to_thread(self._reattach)
         await self.hold_boot_lock()
+        self._was_reattached = False
         if was_away:
             try:
                 async with self._pool.connection(timeout=WAIT_SECONDS):

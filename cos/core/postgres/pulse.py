@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 from cos.core.errors import DatabaseError
+
+log = logging.getLogger("cos.database")
 
 BEAT_SECONDS: Final = 5.0
 AGAIN_SECONDS: Final = 0.5
@@ -74,6 +77,8 @@ class Pulse:
 
     def _say(self, trouble: str) -> None:
         changed, self.trouble = trouble != self.trouble, trouble
+        if changed:
+            log.warning("%s", trouble or "the database answers again")
         if trouble:
             self._answers.clear()
         else:
