@@ -83,6 +83,7 @@ class FeedReader:
                 control.new(event.profile_id)
                 control.screen.composer.put_back(written)
                 control.screen.notify("The open session was deleted.", severity="warning", markup=False)
+            control.unsent.move_refused(session_id, control.place)
         elif isinstance(event, SessionTouched) and self._dispatcher.running(session_id) is None:
             # Another process works there: show what it has stored.
             self._conversations.forget(session_id)

@@ -19,8 +19,6 @@ from cos.tui.widgets.composer import Composer
 from cos.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual.timer import Timer
     from textual.worker import Worker
 
@@ -57,6 +55,8 @@ class LeavingApp(App[None]):
         """Why the app could not go on; for the terminal after it has closed."""
         self.farewell: str | None = None
         """How to come back to the session that was open."""
+        self.not_stored: list[str] = []
+        """What was written and could not be stored; for the terminal after it has closed."""
 
     @property
     def main(self) -> ChatScreen:
@@ -125,20 +125,13 @@ class LeavingApp(App[None]):
         if control is not None and control.current is not None and self.failure is None:
             self.farewell = f"Go on with: {self._command} --session {control.current}"
         try:
-            if control is not None and not await control.drafts.flush():
-                self._say_what_is_lost(control.not_stored())
+            if control is None or not await control.drafts.flush():
+                self.not_stored = [visible(text) for text in self.main.not_stored()]
             if self.core is not None:
                 await self.core.close()
         finally:
             self.stop_drawing()
             self.exit()
-
-    def _say_what_is_lost(self, written: Sequence[str]) -> None:
-        """On the terminal, after the app has closed: the database did not take it."""
-        if written:
-            texts = "\n\n".join(visible(text) for text in written)
-            lost = f"The database does not answer: what you wrote last was not stored. It was:\n\n{texts}"
-            self.farewell = f"{self.farewell}\n{lost}" if self.farewell else lost
 
     def stop_drawing(self) -> None:
         """Draw no more of what happens: the panes go before their app, and Textual ends an app's workers after them."""

@@ -173,10 +173,6 @@ class SessionControl:
             return f"{running} turn{'s run' if running > 1 else ' runs'}. Ctrl+C twice stops and quits."
         return None
 
-    def not_stored(self) -> list[str]:
-        """What would be lost without a database: what was sent and is not stored, and what is written."""
-        return [*self.unsent.texts, *filter(None, [self._screen.composer.full_text])]
-
     async def load(self, session_id: UUID) -> None:
         conversation = self._conversations.of(session_id)
         if not conversation.is_loaded:

@@ -63,6 +63,13 @@ class UnsentMessages:
         """Of all places."""
         return [message.outgoing.text for message in self._messages]
 
+    def move_refused(self, session_id: UUID, place: Place) -> None:
+        """The session is gone: what it did not take goes along to another place."""
+        for message in self._messages:
+            if message.why and message.place.session_id == session_id:
+                message.place = place
+        self._changed()
+
     def refused(self, message_id: UUID) -> Unsent | None:
         """The message with this id, if it was not taken in for good."""
         return next((it for it in self._messages if it.id == message_id and it.why), None)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 
 import psycopg
 import pytest
 
 from cos.agent.providers.scripted import said
+from cos.cli.running_core import Core
+from cos.core.errors import DatabaseError
+from cos.tui.app import CosApp, Opening
 from tests.fix_home import CoreHome
 from tests.outage import Outage
-from tests.tui.chat import Chat, chat_in
+from tests.tui.chat import QUICK, Chat, chat_in
 
 
 @pytest.fixture
@@ -71,8 +75,7 @@ async def test_leaving_meanwhile_is_asked_about(core_home: CoreHome, outage: Out
         chat.core.database._pool.timeout = 0.1
         await chat.pilot.press(*"and me", "ctrl+q")
         await chat.until(lambda: not chat.app.is_running)
-        assert chat.app.farewell is not None
-        assert chat.app.farewell.endswith("was not stored. It was:\n\nkeep me\n\nand me")
+        assert chat.app.not_stored == ["keep me", "and me"]
 
 
 async def test_a_command_is_never_carried_out_later_and_comes_back(core_home: CoreHome, outage: Outage) -> None:
@@ -107,3 +110,21 @@ async def test_what_is_not_taken_stands_above_a_composer_that_is_in_use_until_th
         await chat.until(lambda: not chat.main.queue.display)
         await chat.pilot.press("ctrl+c", "up")
         assert chat.main.composer.text == "do not lose me!"
+
+
+async def test_what_was_written_to_a_core_that_never_came_is_said_at_the_end(core_home: CoreHome) -> None:
+    may_fail = asyncio.Event()
+
+    async def open_broken(say: Callable[[str], None]) -> Core:
+        await may_fail.wait()
+        raise DatabaseError("there is no room on the disk")
+
+    app = CosApp(Opening(open_core=open_broken, timing=QUICK))
+    async with app.run_test() as pilot:
+        chat = Chat(app, pilot, core_home)
+        await chat.say("early")
+        await pilot.press(*"half")
+        may_fail.set()
+        await chat.until(lambda: not app.is_running)
+        assert app.failure == "there is no room on the disk"
+        assert app.not_stored == ["early", "half"]
