@@ -11,6 +11,7 @@ import pytest
 from cos.agent.providers.scripted import said
 from cos.cli.running_core import Core
 from cos.core.errors import DatabaseError
+from cos.core.live import Live, SessionDeleted
 from cos.tui.app import CosApp, Opening
 from tests.fix_home import CoreHome
 from tests.outage import Outage
@@ -110,6 +111,24 @@ async def test_what_is_not_taken_stands_above_a_composer_that_is_in_use_until_th
         await chat.until(lambda: not chat.main.queue.display)
         await chat.pilot.press("ctrl+c", "up")
         assert chat.main.composer.text == "do not lose me!"
+
+
+async def test_what_a_deleted_session_did_not_take_goes_along_to_where_the_user_is(core_home: CoreHome) -> None:
+    core_home.script(said("one"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("before")
+        session = chat.control.current
+        assert session is not None
+        await chat.core.database._pool.close()
+        composer = chat.main.composer
+        composer.load("do not lose me")
+        composer.action_submit()
+        composer.load("something new")
+        await chat.until(lambda: "not sent · do not lose me" in chat.screen_text())
+        await chat.control.feed.take(Live(0, SessionDeleted(session_id=session, profile_id="home")))
+        assert chat.control.current is None
+        await chat.until(lambda: "not sent · do not lose me" in chat.screen_text())
+        assert composer.text == "something new"
 
 
 async def test_what_was_written_to_a_core_that_never_came_is_said_at_the_end(core_home: CoreHome) -> None:
