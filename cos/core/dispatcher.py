@@ -134,7 +134,8 @@ class Dispatcher:
             source=source,
             session_id=session_id,
             mode="now",
-            is_verbatim=True,
+            # With a context it may be a skill's command, which puts that there again.
+            is_verbatim=last.prompt.context is None,
         )
         return await self._dispatch(again, in_place_of=last.id)
 

@@ -28,7 +28,7 @@ from cos.agent.cancellation import is_being_cancelled
 from cos.agent.errors import CosError
 from cos.agent.hooks import APPROVAL_POLICY, LIVE_FEED
 from cos.agent.threads import on_a_thread
-from cos.core.command_names import owner_of
+from cos.core.commands import BUILT_IN as OWN_COMMANDS
 from cos.core.commands import parse_command
 from cos.core.config_errors import ConfigError
 from cos.core.errors import PluginError
@@ -268,7 +268,7 @@ def _check_commands(name: str, registrations: Registrations, loaded: LoadedPlugi
             )
         others = (other for other, it in loaded.registrations.items() if other != name
                   for known in it.commands if known.name == command)  # fmt: skip
-        owner = "it itself" if offered.count(command) > 1 else owner_of(command) or next(others, None)
+        owner = "it itself" if offered.count(command) > 1 else "cos" if command in OWN_COMMANDS else next(others, None)
         if owner is not None:
             raise PluginError(
                 f"plugin {name} offers the command /{command}, which {owner} offers too; give it another name in the "

@@ -10,8 +10,6 @@ from textual.command import CommandPalette
 
 from cos.agent.errors import CosError
 from cos.agent.providers.scripted import ScriptedProvider, said
-from cos.core.command_names import APP_COMMANDS, CORE_COMMANDS
-from cos.tui.commands import ORIGIN
 from cos.tui.preferences import Preferences
 from cos.tui.screens.help import Help
 from tests.fix_home import CoreHome
@@ -108,13 +106,6 @@ async def test_work_that_fails_is_said_whoever_began_it(core_home: CoreHome, mon
         monkeypatch.setattr(chat.control.actions, "go", broken)
         await chat.pilot.press("ctrl+down")
         await chat.until(lambda: "the list is on fire" in chat.notices())
-
-
-async def test_the_names_that_plugins_may_not_take_are_those_of_core_and_app(core_home: CoreHome) -> None:
-    async with chat_in(core_home) as chat:
-        commands = chat.core.dispatcher.commands.all()
-        assert {it.name for it in commands if it.origin == "core"} == CORE_COMMANDS
-        assert {it.name for it in commands if it.origin == ORIGIN} == APP_COMMANDS
 
 
 async def test_a_model_that_nobody_knows_is_taken_with_a_warning_and_near_ones(core_home: CoreHome) -> None:

@@ -139,8 +139,8 @@ async def test_a_command_that_somebody_else_has_is_refused_with_what_to_do(folde
     ]:  # fmt: skip
         folder.write(name, *lines)
     for names, offer in [
-        (["news"], "plugin news offers the command /new, which the terminal app offers too; give it another name"),
-        (["titles"], "plugin titles offers the command /title, which the core offers too; give it another name"),
+        (["news"], "plugin news offers the command /new, which cos offers too; give it another name"),
+        (["titles"], "plugin titles offers the command /title, which cos offers too; give it another name"),
         (["one", "two"], "plugin two offers the command /same, which one offers too"),
         (["twice"], "plugin twice offers the command /t, which it itself offers too"),
         (["odd"], "plugin odd offers a command named 'No'; a name takes only a-z"),
