@@ -156,7 +156,7 @@ async def core_bench(
     dispatcher = Dispatcher(
         agents=agents, gateway=gateway, journal=journal, sessions=sessions,
         contexts=SessionContexts(sessions, plugins, skills), publish=events.append,
-        retries=Retries(last_prompt=LastTurns(database).prompt, undo=lambda session_id: edits.undo(session_id)),
+        retries=Retries(last_turn=LastTurns(database).of, again=lambda *given: edits.again(*given)),
     )  # fmt: skip
     edits = SessionEdits(database, dispatcher, events.append)
     queue, options = QueueEditor(WaitingMessages(database), dispatcher), SessionOptions(database, events.append)

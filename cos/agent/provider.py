@@ -179,6 +179,10 @@ class Provider(Protocol):
         """Tokens that `model` takes, or None when unknown."""
         ...
 
+    def known_models(self) -> tuple[str, ...]:
+        """Models that its server is known to have, newest first; empty = nothing is known of what it has."""
+        ...
+
     def takes_images(self, model: str) -> bool:
         """Whether `model` is known to see pictures."""
         ...

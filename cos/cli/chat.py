@@ -39,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
         )
     )
     app.run()
+    if app.not_stored:
+        print("\n\n".join(["What you wrote last could not be stored. It was:", *app.not_stored, ""]))
     if app.failure:
         print(f"cos: {app.failure}", file=sys.stderr)
         return 2

@@ -70,7 +70,6 @@ from cos.core.session_commands import SessionCommands, SessionServices
 log = logging.getLogger("cos.start")
 
 SWEEP_SECONDS = 60.0
-LOCK_CHECK_SECONDS = 20.0
 
 
 async def open_core(request: StartRequest) -> Core:
@@ -128,7 +127,7 @@ async def _compose(
         journal=journal,
         sessions=sessions,
         contexts=contexts,
-        retries=Retries(last_prompt=LastTurns(database).prompt, undo=lambda session_id: edits.undo(session_id)),
+        retries=Retries(last_turn=LastTurns(database).of, again=lambda *given: edits.again(*given)),
         publish=feed.publish,
     )
     edits = SessionEdits(database, dispatcher, feed.publish)
@@ -164,6 +163,7 @@ def _add_commands(core: Core, agents: Mapping[str, ProfileAgent], context: Conte
         exports=core.exports,
         plugins=core.plugins,
         agents=agents,
+        providers=core.providers,
     )
     commands = core.dispatcher.commands
     commands.add(*SessionCommands(services).all(), context.command(), core.skills.listing(), *core.plugins.commands)
@@ -195,13 +195,13 @@ def _agents(
 def _background(
     database: Database, journal: PostgresJournal, desk: ApprovalDesk, neighbours: Neighbours, plugins: LoadedPlugins
 ) -> Background:
-    listener = Listener(database.conninfo)
+    listener = Listener(database.conninfo, lost=database.pulse.doubt)
     listener.on(CHANNEL, desk.hear, look=desk.look)
     listener.on(SESSIONS, neighbours.hear, look=neighbours.look)
     background = Background()
     background.every(SWEEP_SECONDS, "sweep of interrupted turns", lambda: sweep_orphans(database, journal))
     background.keep("word from other processes", listener.listen)
-    background.every(LOCK_CHECK_SECONDS, "check of this process' lock", database.hold_boot_lock)
+    background.keep("pulse of the database", database.pulse.run)
     for work in plugins.repeated:
         background.every(work.seconds, work.name, work.work)
     return background

@@ -17,6 +17,7 @@ from cos.core.plugins import LoadedPlugins
 from cos.core.postgres.database import Database
 from cos.core.postgres.drafts import Drafts
 from cos.core.postgres.prompts import Prompts
+from cos.core.postgres.pulse import Pulse
 from cos.core.postgres.session_list import SessionList
 from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.session_search import SessionSearch
@@ -57,6 +58,10 @@ class Core:
     skills: SkillCommands
     background: Background
     reduced_motion: bool
+
+    @property
+    def pulse(self) -> Pulse:
+        return self.database.pulse
 
     @property
     def options(self) -> SessionOptions:

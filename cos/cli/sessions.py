@@ -114,7 +114,7 @@ async def _on_one(opened: _Opened, session_id: UUID, options: argparse.Namespace
             return f"forked: {await edits.fork(session_id, before_turn=before, through_turn=through)}"
         case _:
             undone = await edits.undo(session_id, options.turns)
-            said = "\n".join(visible(prompt) for prompt in undone.prompts)
+            said = "\n".join(visible(prompt.text) for prompt in undone.prompts)
             return f"undone: {_count(undone.turns, 'turn')}. What you had said there:\n{said}"
 
 

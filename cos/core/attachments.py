@@ -27,7 +27,9 @@ class Attachment:
     media_type: str
     """Such as `image/png`."""
     size: int
-    """In bytes."""
+    """In bytes; 0 = unknown."""
+    blob: str | None = None
+    """The hash of its bytes, when the database has them: then `path` is only its name, and no file is read."""
 
 
 def image_at(path: Path) -> Attachment | None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from cos.agent.identity import Source
+    from cos.agent.messages import UserMessage
     from cos.core.inbound import Inbound
     from cos.core.pictures import Picture
     from cos.core.sessions import Session
@@ -59,8 +60,8 @@ class CommandAnswer:
 
     text: str = ""
     """Shown in the conversation; a model never sees it."""
-    draft: str | None = None
-    """What belongs into the composer now."""
+    draft: tuple[UserMessage, ...] = ()
+    """What belongs into the composer now, with its pictures."""
     session_id: UUID | None = None
     """The session to open now."""
     turn_id: UUID | None = None
@@ -83,6 +84,8 @@ class Command:
     arguments: str = ""
     """How they are written, such as `[TITLE]`."""
     needs_session: bool = True
+    only_open: bool = False
+    """What comes of it belongs on the screen of an open session: it goes somewhere, or gives a text back to write."""
     origin: str = CORE
     """`core`, the surface, or the plugin that brought it."""
 

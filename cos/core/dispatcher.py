@@ -23,7 +23,6 @@ from cos.agent.errors import AlreadyAcceptedError, CosError, NotWaitingError, Tu
 from cos.agent.events import TurnCompleted, Usage
 from cos.agent.identity import TurnInfo
 from cos.agent.ids import new_id
-from cos.agent.messages import UserMessage
 from cos.agent.records import TurnStatus
 from cos.agent.tags import Tag, merge_tags
 from cos.core.errors import SessionError
@@ -31,6 +30,7 @@ from cos.core.gateway import Gateway
 from cos.core.inbound import Accepted, Inbound
 from cos.core.profiles import Profile
 from cos.core.queue import queue_changed
+from cos.core.sessions import QueuedMessage
 
 if TYPE_CHECKING:
     from cos.agent.identity import Source
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from cos.agent.turn import Agent
     from cos.agent.turn_state import TurnState
     from cos.core.live import CoreEvent
+    from cos.core.postgres.last_turns import LastTurn
     from cos.core.postgres.sessions import Sessions
     from cos.core.session_contexts import SessionContexts
-    from cos.core.sessions import QueuedMessage
 
 log = logging.getLogger("cos.dispatcher")
 
@@ -67,9 +67,9 @@ class ProfileAgent:
 class Retries:
     """What sending a prompt again needs. Both raise SessionError when the session has no turn, or when one runs."""
 
-    last_prompt: Callable[[UUID], Awaitable[UserMessage]]
-    undo: Callable[[UUID], Awaitable[object]]
-    """Takes the newest turn of a session back."""
+    last_turn: Callable[[UUID], Awaitable[LastTurn]]
+    again: Callable[[UUID, UUID, QueuedMessage], Awaitable[object]]
+    """Session, turn, prompt: takes that turn back and lets the prompt wait in its place, in one transaction."""
 
 
 @dataclass(slots=True)
@@ -126,16 +126,18 @@ class Dispatcher:
             DatabaseError: nothing was accepted.
         """
         session = await self._sessions.get(session_id)
-        prompt = await self._retries.last_prompt(session_id)
+        last = await self._retries.last_turn(session_id)
         again = Inbound(
-            text=prompt.text,
-            parts=tuple(prompt.parts),
+            text=last.prompt.text,
+            parts=tuple(last.prompt.parts),
             profile_id=session.profile_id,
             source=source,
             session_id=session_id,
             mode="now",
+            # With a context it may be a skill's command, which puts that there again.
+            is_verbatim=last.prompt.context is None,
         )
-        return await self._dispatch(again, undo=self._retries.undo)
+        return await self._dispatch(again, in_place_of=last.id)
 
     async def send_now(
         self, session_id: UUID, message_id: UUID, keep: Callable[[], Awaitable[object]], mode: DeliveryMode = "now"
@@ -158,8 +160,8 @@ class Dispatcher:
             await self.announce_queue(session_id)
         return turn_id
 
-    async def _dispatch(self, inbound: Inbound, undo: Callable[[UUID], Awaitable[object]] | None = None) -> Accepted:
-        """`undo` changes the session when the message is safe and before its turn starts."""
+    async def _dispatch(self, inbound: Inbound, in_place_of: UUID | None = None) -> Accepted:
+        """`in_place_of`: the turn that is taken back in the same transaction that takes the message in."""
         admitted = await self._gateway.admit(inbound, self)
         if isinstance(admitted, Accepted):
             return admitted
@@ -169,17 +171,15 @@ class Dispatcher:
             if turn_id is not None:
                 return Accepted(session_id=session.id, turn_id=turn_id)
 
-        async def keep() -> bool:
-            is_new = await self._sessions.enqueue(
+        async def keep() -> object:
+            if in_place_of is not None:
+                prompt = QueuedMessage(
+                    id=message_id, message=admitted.message, source=inbound.source, mode=inbound.mode
+                )
+                return await self._retries.again(session.id, in_place_of, prompt)
+            return await self._sessions.enqueue(
                 session, message_id, admitted.message, inbound.source, inbound.client_message_id, inbound.mode
             )
-            if undo is not None:
-                try:
-                    await undo(session.id)
-                except CosError:
-                    await self._sessions.dequeue(message_id)
-                    raise
-            return is_new
 
         turn_id = await self.send_now(session.id, message_id, lambda: uninterrupted(keep()), inbound.mode)
         return Accepted(session_id=session.id, message_id=message_id, turn_id=turn_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from cos.core.attachments import Attachment
     from cos.core.postgres.blobs import PostgresBlobs
 
 
@@ -22,7 +24,9 @@ class Picture:
 
     name: str
     media_type: str
-    data: bytes
+    data: bytes = b""
+    blob: str | None = None
+    """The hash under which the database has it already; then there is no `data`."""
 
 
 def read_picture(path: Path) -> Picture:
@@ -42,6 +46,22 @@ def read_picture(path: Path) -> Picture:
     return Picture(name=path.name, media_type=found.media_type, data=data)
 
 
+async def read_pictures(attachments: Iterable[Attachment]) -> tuple[Picture, ...]:
+    """The pictures that are sent, in order; what the database has is not read again.
+
+    Raises:
+        AttachmentError: as `read_picture`.
+    """
+    return tuple(
+        [
+            Picture(name=one.path.name, media_type=one.media_type, blob=one.blob)
+            if one.blob is not None
+            else await asyncio.to_thread(read_picture, one.path)
+            for one in attachments
+        ]
+    )
+
+
 async def kept_parts(pictures: Iterable[Picture], profile_id: str, blobs: PostgresBlobs) -> list[Part]:
     """Store pictures. Answers the parts that name them.
 
@@ -50,6 +70,6 @@ async def kept_parts(pictures: Iterable[Picture], profile_id: str, blobs: Postgr
     """
     parts = []
     for picture in pictures:
-        blob = await blobs.keep(profile_id, picture.media_type, picture.data)
+        blob = picture.blob or await blobs.keep(profile_id, picture.media_type, picture.data)
         parts.append(Part(type="image", blob=blob, media_type=picture.media_type, text=picture.name))
     return parts

@@ -28,6 +28,8 @@ from cos.agent.cancellation import is_being_cancelled
 from cos.agent.errors import CosError
 from cos.agent.hooks import APPROVAL_POLICY, LIVE_FEED
 from cos.agent.threads import on_a_thread
+from cos.core.commands import BUILT_IN as OWN_COMMANDS
+from cos.core.commands import parse_command
 from cos.core.config_errors import ConfigError
 from cos.core.errors import PluginError
 from cos.core.plugin_api import PluginContext, Registrations, Repeated
@@ -124,7 +126,7 @@ async def load_plugins(
     """Import each plugin and call its `register`, in order.
 
     Raises:
-        PluginError: one is not installed, fails, or offers a tool that another one offers too.
+        PluginError: one is not installed, fails, or offers a tool or a command that somebody else offers.
         ConfigError: the settings of one are wrong.
     """
     loaded = LoadedPlugins()
@@ -139,6 +141,7 @@ async def load_plugins(
                 if inspect.isawaitable(result):
                     await result
                 _check_tools(name, registrations, loaded)
+                _check_commands(name, registrations, loaded)
                 for hook, callback in registrations.hooks:
                     hooks.register(hook, callback, source=name)
     except BaseException:
@@ -253,3 +256,21 @@ def _check_tools(name: str, registrations: Registrations, loaded: LoadedPlugins)
         for other, registered in loaded.registrations.items():
             if other != name and any(tool.name == known.name for known in registered.tools):
                 raise PluginError(f"plugin {name} offers the tool {tool.name}, which {other} offers too")
+
+
+def _check_commands(name: str, registrations: Registrations, loaded: LoadedPlugins) -> None:
+    offered = [command.name for command in registrations.commands]
+    for command in offered:
+        if parse_command(f"/{command}") != (command, ""):
+            raise PluginError(
+                f"plugin {name} offers a command named {command!r}; "
+                "a name takes only a-z, 0-9, _ and -, and begins with a letter"
+            )
+        others = (other for other, it in loaded.registrations.items() if other != name
+                  for known in it.commands if known.name == command)  # fmt: skip
+        owner = "it itself" if offered.count(command) > 1 else "cos" if command in OWN_COMMANDS else next(others, None)
+        if owner is not None:
+            raise PluginError(
+                f"plugin {name} offers the command /{command}, which {owner} offers too; give it another name in the "
+                "plugin, or take the plugin out of `plugins`"
+            )

@@ -10,13 +10,14 @@ from cos.core.errors import SessionError
 from cos.core.live import QueueChanged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from uuid import UUID
 
     from cos.agent.identity import TurnInfo
     from cos.agent.steering import DeliveryMode, Steered, SteerSource
     from cos.core.dispatcher import Dispatcher
     from cos.core.live import CoreEvent
+    from cos.core.pictures import Picture
     from cos.core.postgres.sessions import Sessions
     from cos.core.postgres.waiting import WaitingMessages
 
@@ -61,14 +62,15 @@ class QueueEditor:
         """Whether the message waits, or has been sent."""
         return await self._waiting.has(message_id)
 
-    async def edit(self, message_id: UUID, text: str) -> None:
-        """
+    async def edit(self, message_id: UUID, text: str, pictures: Sequence[Picture] | None = None) -> None:
+        """Give it another text and, unless None, other pictures.
+
         Raises:
             SessionError: `text` is blank.
         """
         if not text.strip():
             raise SessionError("an empty message cannot be sent; remove it from the queue instead")
-        await self._dispatcher.announce_queue(await self._waiting.set_text(message_id, text))
+        await self._dispatcher.announce_queue(await self._waiting.set_content(message_id, text, pictures))
 
     async def remove(self, message_id: UUID) -> None:
         await self._dispatcher.announce_queue(await self._waiting.remove(message_id))

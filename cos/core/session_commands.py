@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from cos.core.export_file import FileIsThereError, export_to_file
 from cos.core.inbound import Accepted, Inbound
 
 if TYPE_CHECKING:
+    from cos.agent.provider import Provider
     from cos.agent.steering import DeliveryMode
     from cos.core.dispatcher import Dispatcher, ProfileAgent
     from cos.core.plugins import LoadedPlugins
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from cos.core.session_edits import SessionEdits
 
 Run = Callable[[CommandCall], Awaitable[CommandAnswer]]
+_DATED: Final = re.compile(r"-(?:\d{8}|latest)$")
+"""How a name fixes one version of a model."""
 _SUFFIXES: Final = {"markdown": "md", "json": "json"}
 
 
@@ -40,6 +44,7 @@ class SessionServices:
     exports: Exports
     plugins: LoadedPlugins
     agents: Mapping[str, ProfileAgent]
+    providers: Mapping[str, Provider]
 
 
 class SessionCommands:
@@ -71,7 +76,10 @@ class SessionCommands:
             ("tools", "", "what the agent can do", self._tools),
             ("export", "[markdown|json] [FILE]", "write the session to a file", self._export),
         ]
-        of_session = [Command(name=name, arguments=args, summary=text, run=run) for name, args, text, run in rows]
+        of_session = [
+            Command(name=name, arguments=args, summary=text, run=run, only_open=name in {"undo", "fork"})
+            for name, args, text, run in rows
+        ]
         plugins = Command(name="plugins", summary="the enabled plugins", run=self._list_plugins, needs_session=False)
         agents = Command(name="agents", summary="every turn that runs here", run=self._agents, needs_session=False)
         return [*of_session, plugins, agents]
@@ -94,7 +102,8 @@ class SessionCommands:
             return CommandAnswer(text=f"Model: {now}. /model NAME changes it for this session's next turns.")
         model = None if call.argument == "-" else call.argument
         await self._core.options.set_model(call.open_session.id, model)
-        return CommandAnswer(text=f"The next turns are answered by {model or 'the model of the profile'}.")
+        doubt = unknown_model(model, self._core.providers[call.profile_id]) if model else ""
+        return CommandAnswer(text=f"{doubt}The next turns are answered by {model or 'the model of the profile'}.")
 
     async def _compact(self, call: CommandCall) -> CommandAnswer:
         turn_id = await self._core.dispatcher.compact(call.open_session.id, call.argument or None)
@@ -106,7 +115,7 @@ class SessionCommands:
             raise CommandError(f"/undo takes a number of turns, not {call.argument[:40]!r}")
         undone = await self._core.edits.undo(call.open_session.id, int(turns))
         what = "the last turn" if undone.turns == 1 else f"the last {undone.turns} turns"
-        return CommandAnswer(text=f"Took back {what}; it is kept in the database.", draft="\n\n".join(undone.prompts))
+        return CommandAnswer(text=f"Took back {what}; it is kept in the database.", draft=undone.prompts)
 
     async def _retry(self, call: CommandCall) -> CommandAnswer:
         accepted = await self._core.dispatcher.retry(call.open_session.id)
@@ -198,6 +207,20 @@ def _target(named: str) -> Path:
         return Path.cwd() / Path(named).expanduser()
     except RuntimeError as error:
         raise CommandError(f"{named!r}: there is no such home folder") from error
+
+
+def unknown_model(model: str, provider: Provider) -> str:
+    """What to say about a model that its provider is not known to have, with a line break; empty when it is, or when
+    nothing is known."""
+    known = provider.known_models()
+    if not known or _DATED.sub("", model) in known:
+        return ""
+    near = difflib.get_close_matches(model, known, n=3)
+    meant = f"Did you mean {' or '.join(near)}? " if near else f"Known are {', '.join(known[:6])} and others. "
+    return (
+        f"Warning: {provider.name} is not known to have a model {model}. {meant}"
+        "If there is none, the next turn says so and ends; /model - goes back.\n"
+    )
 
 
 def changed_tags(tags: Iterable[str], argument: str) -> tuple[Tag, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
@@ -16,13 +17,16 @@ from cos.agent.text import title_of, visible
 from cos.core.errors import SessionError
 from cos.core.fork_titles import fork_stem
 from cos.core.live import SessionCreated, SessionDeleted, SessionRewound, SessionUpdated
+from cos.core.postgres.last_turns import wait_again
 from cos.core.postgres.session_edits import SessionEditStore
 from cos.core.postgres.sessions import Sessions
 
 if TYPE_CHECKING:
+    from cos.agent.messages import UserMessage
     from cos.core.live import CoreEvent
     from cos.core.postgres.database import Database
-    from cos.core.postgres.session_edits import FamilyMember, HistoryTurn
+    from cos.core.postgres.session_edits import FamilyMember, HistoryTurn, Rewound
+    from cos.core.sessions import QueuedMessage
 
 STOP_SECONDS: Final = 10.0
 """How long a turn may take to end before its session is deleted."""
@@ -88,7 +92,7 @@ class Undone:
     """What an undo took back."""
 
     turns: int
-    prompts: tuple[str, ...]
+    prompts: tuple[UserMessage, ...]
     """What the user had said in those turns, steering included, oldest first."""
 
 
@@ -196,11 +200,22 @@ class SessionEdits:
         """
         if turns < 1:
             raise SessionError(f"cannot undo {turns} turns; give a number from 1")
-        taken, said, profile_id = await self._store.undo(session_id, turns)
-        self._publish(SessionRewound(session_id=session_id, profile_id=profile_id, turn_ids=taken))
+        rewound = await self._store.undo(session_id, turns)
+        self._rewound(session_id, rewound)
         return Undone(
-            turns=len(taken), prompts=tuple(message.text for message in said if message.origin not in _NOT_TYPED)
+            turns=len(rewound.turn_ids),
+            prompts=tuple(message for message in rewound.said if message.origin not in _NOT_TYPED),
         )
+
+    async def again(self, session_id: UUID, turn_id: UUID, prompt: QueuedMessage) -> None:
+        """Take the session's last turn back and let `prompt` wait in its place, with what steered that turn: all or
+        nothing.
+
+        Raises:
+            SessionError: a turn runs, or `turn_id` is not the last turn any more.
+        """
+        wait = partial(wait_again, session_id=session_id, turn_id=turn_id, prompt=prompt)
+        self._rewound(session_id, await self._store.undo(session_id, 1, then=wait))
 
     async def turns_from(self, session_id: UUID, turn_id: UUID) -> int:
         """How many turns `undo` has to take back for this one to be gone.
@@ -262,6 +277,9 @@ class SessionEdits:
         tags, profile_id = await self._store.change_tags(session_id, change)
         self._updated(session_id, profile_id)
         return tags
+
+    def _rewound(self, session_id: UUID, rewound: Rewound) -> None:
+        self._publish(SessionRewound(session_id=session_id, profile_id=rewound.profile_id, turn_ids=rewound.turn_ids))
 
     def _updated(self, session_id: UUID, profile_id: str) -> None:
         self._publish(SessionUpdated(session_id=session_id, profile_id=profile_id))

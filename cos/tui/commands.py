@@ -74,6 +74,7 @@ class AppCommands:
                 run=lambda call: run(call.argument),
                 arguments=arguments,
                 needs_session=False,
+                only_open=True,
                 origin=ORIGIN,
             )
 

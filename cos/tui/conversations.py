@@ -15,7 +15,7 @@ from cos.tui.live_events import apply_event, retry_text
 from cos.tui.turn_time import TurnClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from cos.agent.events import AgentEvent
     from cos.core.sessions import TurnRow
@@ -59,6 +59,12 @@ class Conversations:
                 conversation.hide()
             self._retries.pop(session_id, None)
             self._clocks.pop(session_id, None)
+
+    def forget_resting(self, keep: Collection[UUID | None]) -> None:
+        """As `forget`, for all sessions without a turn here but those that are kept."""
+        resting = [session_id for session_id in self._known if session_id not in self._started | {*keep}]
+        if resting:
+            self.forget(*resting)
 
     def begin(self, session_id: UUID, turns: Iterable[TurnRow]) -> None:
         """Count the time of what runs among stored turns, unless it is counted already."""

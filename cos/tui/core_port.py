@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cos.core.dispatcher import Dispatcher
     from cos.core.live import LiveFeed
     from cos.core.plugins import LoadedPlugins
+    from cos.core.postgres.pulse import Pulse
     from cos.core.postgres.session_list import SessionList
     from cos.core.postgres.session_search import SessionSearch
     from cos.core.postgres.session_text import SessionText
@@ -59,6 +60,9 @@ class CorePort(Protocol):
 
     @property
     def session_list(self) -> SessionList: ...
+
+    @property
+    def pulse(self) -> Pulse: ...
 
     @property
     def desk(self) -> ApprovalDesk: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, Protocol
 
 from cos.agent.errors import CosError
@@ -36,9 +36,19 @@ class DraftStore(Protocol):
 class DraftKeeper:
     """`run` does the writing; nothing else here waits for the database but `flush` and what reads."""
 
-    def __init__(self, store: DraftStore, now_open: Callable[[], tuple[Place, str]], told: Callable[[], None]) -> None:
-        """`now_open`: the open place and what is written there. `told` is called when `trouble` changes."""
+    def __init__(
+        self,
+        store: DraftStore,
+        now_open: Callable[[], tuple[Place, str]],
+        told: Callable[[], None],
+        unsent: Callable[[Place], Iterable[str]] = lambda place: (),
+    ) -> None:
+        """`now_open`: the open place and what is written there. `told` is called when `trouble` changes.
+
+        `unsent`: drafts of what was sent from a place and is not stored yet; they are kept with what is written there.
+        """
         self._store = store
+        self._unsent = unsent
         self._now_open = now_open
         self._told = told
         self._stored: dict[Key, str] = {}
@@ -57,14 +67,15 @@ class DraftKeeper:
 
     def put(self, place: Place, body: str) -> None:
         """Keep this as the draft of a place, without waiting for quiet."""
-        self._pending[place.profile_id, place.session_id] = body
+        self._keep(place, body)
         self._wake.set()
         self._now.set()
 
     def sent(self, place: Place) -> None:
-        """A message was accepted: what is stored must not bring it back."""
+        """A message was accepted or came back: what is stored must not bring it back, or must."""
         now_open, body = self._now_open()
-        self.put(place, body if place is now_open else place.draft)
+        if place.session_id is None or place.is_read:
+            self.put(place, body if place is now_open else place.draft)
 
     def born(self, place: Place) -> None:
         """The place has a session now: what was kept for the profile's next one is kept for it."""
@@ -99,7 +110,7 @@ class DraftKeeper:
             if self._is_touched:
                 self._is_touched = False
                 place, body = self._now_open()
-                self._pending[place.profile_id, place.session_id] = body
+                self._keep(place, body)
             try:
                 while self._pending:
                     key, body = next(iter(self._pending.items()))
@@ -114,6 +125,10 @@ class DraftKeeper:
                 return False
         self._report("")
         return True
+
+    def _keep(self, place: Place, body: str) -> None:
+        drafts = [*self._unsent(place), body]
+        self._pending[place.profile_id, place.session_id] = "\n\n".join(draft for draft in drafts if draft)
 
     async def _pause(self) -> None:
         """Let more keys come, but not longer than what may be lost; a place that is left waits for nothing."""

@@ -43,7 +43,7 @@ class FeedReader:
         event, control = live.event, self._control
         try:
             if isinstance(event, Resync):
-                await control.resync()
+                await control.catching_up.missed_events()
                 return
             session_id = session_of(event)
             waited = bool(self._conversations.retry_note(session_id))
@@ -83,6 +83,7 @@ class FeedReader:
                 control.new(event.profile_id)
                 control.screen.composer.put_back(written)
                 control.screen.notify("The open session was deleted.", severity="warning", markup=False)
+            control.unsent.move_refused(session_id, control.place)
         elif isinstance(event, SessionTouched) and self._dispatcher.running(session_id) is None:
             # Another process works there: show what it has stored.
             self._conversations.forget(session_id)

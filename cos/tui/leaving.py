@@ -12,6 +12,7 @@ from textual import on, work
 from textual.app import App
 from textual.binding import Binding, BindingType
 
+from cos.agent.text import visible
 from cos.tui.clipboard import copy
 from cos.tui.driver import TerminalDriver
 from cos.tui.widgets.composer import Composer
@@ -54,6 +55,8 @@ class LeavingApp(App[None]):
         """Why the app could not go on; for the terminal after it has closed."""
         self.farewell: str | None = None
         """How to come back to the session that was open."""
+        self.not_stored: list[str] = []
+        """What was written and could not be stored; for the terminal after it has closed."""
 
     @property
     def main(self) -> ChatScreen:
@@ -122,8 +125,8 @@ class LeavingApp(App[None]):
         if control is not None and control.current is not None and self.failure is None:
             self.farewell = f"Go on with: {self._command} --session {control.current}"
         try:
-            if control is not None:
-                await control.drafts.flush()
+            if control is None or not await control.drafts.flush():
+                self.not_stored = [visible(text) for text in self.main.not_stored()]
             if self.core is not None:
                 await self.core.close()
         finally:

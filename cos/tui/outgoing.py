@@ -26,3 +26,8 @@ class Outgoing:
     attachments: tuple[Attachment, ...] = ()
     replaces: UUID | None = None
     """The waiting message that this is the new text of."""
+
+    @property
+    def remembered(self) -> str:
+        """As earlier messages keep it: the draft when pictures go along."""
+        return self.draft if self.attachments else self.text

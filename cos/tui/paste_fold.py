@@ -11,10 +11,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cos.agent.text import REPLACEMENT, exact
 from cos.core.attachments import Attachment
+
+if TYPE_CHECKING:
+    from cos.agent.messages import UserMessage
 
 OPEN: Final = "\U0010ff00"
 CLOSE: Final = "\U0010ff01"
@@ -80,10 +83,7 @@ class Folds:
 
     def image(self, attachment: Attachment) -> str:
         """A new mark for an image. The model reads the same words, so that a text can speak of it."""
-        name = clean(exact(attachment.path.name).replace("\n", "\u240a"))
-        if len(name) > _NAME_CHARACTERS:
-            name = f"{name[: _NAME_CHARACTERS - 9]}…{name[-8:]}"
-        words = f"image {self._next(_IMAGE)}: {name}"
+        words = f"image {self._next(_IMAGE)}: {_shown_name(attachment.path.name)}"
         mark = f"{OPEN}{words}{CLOSE}"
         self._folds[mark] = Fold(mark=mark, text=f"[{words}]", attachment=attachment)
         return mark
@@ -121,7 +121,10 @@ class Folds:
         try:
             data = json.loads(rest)
             path = Path(data["path"])
-            return self.image(Attachment(path=path, media_type=str(data["media_type"]), size=int(data["size"])))
+            blob = str(data["blob"]) if "blob" in data else None
+            return self.image(
+                Attachment(path=path, media_type=str(data["media_type"]), size=int(data["size"]), blob=blob)
+            )
         except (ValueError, KeyError, TypeError):
             return content
 
@@ -136,9 +139,31 @@ class Folds:
         return self._numbers[kind]
 
 
+def packed_message(message: UserMessage) -> str:
+    """A message as a draft: its pictures are marks again, in the place of the words that stood for them."""
+    text = clean(message.text)
+    for part in message.parts:
+        if part.type == "image" and part.blob:
+            name = part.text or "picture"
+            image = Attachment(path=Path(name), media_type=part.media_type or "", size=0, blob=part.blob)
+            words = re.search(rf"\[image \d+: {re.escape(_shown_name(name))}\]", text)
+            start, end = words.span() if words else (len(text), len(text))
+            text = f"{text[:start]}{_packed_image(image)}{text[end:]}"
+    return text
+
+
+def _shown_name(name: str) -> str:
+    """On one line, the middle of a long one left out."""
+    name = clean(exact(name).replace("\n", "\u240a"))
+    return name if len(name) <= _NAME_CHARACTERS else f"{name[: _NAME_CHARACTERS - 9]}…{name[-8:]}"
+
+
 def _pack(fold: Fold) -> str:
-    if fold.attachment is None:
-        return f"{OPEN}{_PASTE}{fold.text}{CLOSE}"
-    image = fold.attachment
-    data = json.dumps({"path": str(image.path), "media_type": image.media_type, "size": image.size})
-    return f"{OPEN}{_IMAGE}{data}{CLOSE}"
+    return f"{OPEN}{_PASTE}{fold.text}{CLOSE}" if fold.attachment is None else _packed_image(fold.attachment)
+
+
+def _packed_image(image: Attachment) -> str:
+    data = {"path": str(image.path), "media_type": image.media_type, "size": image.size}
+    if image.blob is not None:
+        data["blob"] = image.blob
+    return f"{OPEN}{_IMAGE}{json.dumps(data)}{CLOSE}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cos.core.commands import parse_command
 from cos.tui import wording
 from cos.tui.headline import title_of
 from cos.tui.outgoing import Outgoing
@@ -11,12 +12,14 @@ from cos.tui.screens.peek import Peek
 from cos.tui.session_words import state_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from uuid import UUID
 
+    from cos.core.commands import Commands
     from cos.core.sessions import SessionRow
     from cos.tui.conversations import Conversations
-    from cos.tui.places import Places
+    from cos.tui.places import Place, Places
+    from cos.tui.screens.peek_requests import PeekEnd
     from cos.tui.session_control import SessionControl
     from cos.tui.transcript.view import Transcript
     from cos.tui.widgets.approval_card import Card
@@ -68,21 +71,38 @@ class PeekedSession:
     async def open_panel(self, panel: PanelName, card: Card, pane: ApprovalsPane) -> None:
         await self._control.panels.open(panel, card, pane)
 
-    async def reply(self, text: str) -> None:
-        await self._control.sending.send(
-            Outgoing(text=text, draft=text), self._peeking.places.of(self._row.id, self._row.profile_id)
-        )
+    async def reply(self, text: str, back: Callable[[str], bool]) -> None:
+        parsed = parse_command(text)
+        if parsed is not None and parsed[0] in self._peeking.only_open() and back(text):
+            self._control.screen.notify(
+                f"/{parsed[0]} works on the screen of an open session; ^O opens this one.",
+                title="Not done",
+                severity="warning",
+                markup=False,
+            )
+            return
+        await self._control.sending.send(Outgoing(text=text, draft=text), self._peeking.place_of(self._row), back)
 
 
 class Peeking:
     """One session at a time."""
 
-    def __init__(self, control: SessionControl, conversations: Conversations, places: Places) -> None:
+    def __init__(
+        self, control: SessionControl, conversations: Conversations, places: Places, commands: Commands
+    ) -> None:
         self.control = control
         self.conversations = conversations
-        self.places = places
+        self._places = places
+        self._commands = commands
         self.session_id: UUID | None = None
         """The session that is looked at."""
+
+    def only_open(self) -> set[str]:
+        """Names of the commands that cannot be used from here: they would act on the screen beneath."""
+        return {command.name for command in self._commands.all() if command.only_open}
+
+    def place_of(self, row: SessionRow) -> Place:
+        return self._places.of(row.id, row.profile_id)
 
     async def peek(self, row: SessionRow) -> bool:
         """Look at a session until the user goes on; whether it is to be opened."""
@@ -90,5 +110,20 @@ class Peeking:
         self.session_id = row.id
         # On screen before anything is read: the next keys are meant for it.
         screen = Peek(PeekedSession(self, row), arm_seconds=control.screen.approvals.arming.seconds)
-        wants_it_open: bool = await control.screen.app.push_screen_wait(screen)
-        return wants_it_open
+        end: PeekEnd = await control.screen.app.push_screen_wait(screen)
+        if end.written.strip():
+            await self._keep(end.written, row)
+        return end.is_wanted_open
+
+    async def _keep(self, written: str, row: SessionRow) -> None:
+        """A reply that was not sent comes last in the session's draft; without its session, into the composer."""
+        control, place = self.control, self.place_of(row)
+        if place is self._places.open or control.monitor.row(row.id) is None:
+            control.screen.composer.put_back(written)
+            return
+        if not place.is_read:
+            place.draft = await control.drafts.read(place.profile_id, row.id)
+            place.is_read = True
+        place.draft = "\n".join(text for text in (place.draft, written) if text)
+        control.drafts.put(place, place.draft)
+        control.screen.notify("What you wrote and did not send is that session's draft.", markup=False)

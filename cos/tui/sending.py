@@ -1,26 +1,28 @@
-"""Hands what was written to the Dispatcher; what is not accepted goes back to where it was written."""
+"""Sends what was written; what is not accepted goes back to where it was written."""
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from cos.agent.errors import CosError
 from cos.agent.ids import new_id
-from cos.core.inbound import Accepted, Inbound
-from cos.core.pictures import read_picture
-from cos.tui.outgoing import Outgoing
+from cos.core.errors import SessionError
+from cos.tui.paste_fold import packed_message
 from cos.tui.transcript.entries import Notice
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from cos.core.commands import CommandAnswer
-    from cos.core.dispatcher import Dispatcher
+    from cos.core.inbound import Accepted
     from cos.tui.conversations import Conversations
+    from cos.tui.delivery import Delivery
     from cos.tui.drafts import DraftKeeper
+    from cos.tui.outgoing import Outgoing
     from cos.tui.places import Place, Places
     from cos.tui.screens.chat import ChatScreen
+    from cos.tui.unsent import Unsent
 
 
 class SessionReader(Protocol):
@@ -44,57 +46,68 @@ class Sending:
 
     def __init__(
         self,
-        dispatcher: Dispatcher,
+        delivery: Delivery,
         screen: ChatScreen,
         conversations: Conversations,
         places: Places,
         drafts: DraftKeeper,
         reader: SessionReader,
     ) -> None:
-        self._dispatcher = dispatcher
+        self._delivery = delivery
         self._screen = screen
         self._conversations = conversations
         self._places = places
         self._drafts = drafts
         self._reader = reader
 
-    async def send(self, outgoing: Outgoing, place: Place) -> None:
-        """Hand a message to the Dispatcher; when it is not accepted, give it back and say why.
+    async def send(self, outgoing: Outgoing, place: Place, back: Callable[[str], bool] | None = None) -> None:
+        """Hand a message over; when it is not accepted, give it back and say why.
+
+        `back` takes the draft if it was written elsewhere than in the composer, and answers whether it could.
 
         Raises:
             CosError: it was accepted, but what became of it cannot be read.
         """
-        async with place.sending:
-            try:
-                accepted = await self._dispatcher.dispatch(await self._inbound(outgoing, place))
-            except CosError as error:
-                self.give_back(outgoing, place)
-                self._screen.notify(str(error), title="Not sent", severity="error", markup=False)
+        message = self._delivery.unsent.begin(outgoing, place)
+        try:
+            accepted = await self._delivery.deliver(message)
+        except CosError as error:
+            self._screen.notify(str(error), title="Not sent", severity="error", markup=False)
+            if back is not None and back(outgoing.draft):
+                self._delivery.unsent.end(message)
             else:
-                await self._accepted(accepted, place)
-
-    async def _inbound(self, outgoing: Outgoing, place: Place) -> Inbound:
-        paths = [attachment.path for attachment in outgoing.attachments]
-        return Inbound(
-            text=outgoing.text,
-            profile_id=place.profile_id,
-            source="cli",
-            session_id=place.session_id,
-            tags=place.tags if place.session_id is None else (),
-            pictures=tuple([await asyncio.to_thread(read_picture, path) for path in paths]),
-            mode=outgoing.mode,
-        )
-
-    def give_back(self, outgoing: Outgoing, place: Place) -> None:
-        """Put a message that was not taken where it was written, unless something else is written there now."""
-        if place is self._places.open:
-            self._screen.composer.put_back(outgoing.draft)
-        elif place.is_read or place.session_id is None:
-            place.draft = place.draft or outgoing.draft
-            self._drafts.put(place, place.draft)
+                self._came_back(message, error)
         else:
-            # Its stored draft is not known here and stays; the text is one Up away.
-            self._screen.composer.prompts.sent(outgoing.text)
+            self._delivery.unsent.end(message)
+            await self._accepted(accepted, place)
+
+    def came_back(self, outgoing: Outgoing, place: Place, error: CosError) -> None:
+        """A message that was not taken goes back to where it was written."""
+        self._came_back(self._delivery.unsent.begin(outgoing, place), error)
+
+    def _came_back(self, message: Unsent, error: CosError) -> None:
+        """Into the composer when that is empty; else it stands above it, with the reason, until the user takes it."""
+        unsent, composer = self._delivery.unsent, self._screen.composer
+        if message.place is self._places.open and not composer.text and composer.editing is None:
+            composer.unpack(message.outgoing.draft)
+            unsent.end(message)
+        elif message.place is not self._places.open and isinstance(error, SessionError):
+            # The session it belongs to may be gone, and its place with it.
+            composer.put_back(message.outgoing.draft)
+            unsent.end(message)
+        else:
+            unsent.show(message, str(error))
+        self._drafts.sent(message.place)
+
+    def _give_back(self, draft: str, place: Place) -> None:
+        """What a command has taken back to write: in its place, unless something else is written there now."""
+        if place is self._places.open:
+            self._screen.composer.put_back(draft)
+        elif (place.is_read or place.session_id is None) and not place.draft:
+            place.draft = draft
+            self._drafts.put(place, draft)
+        else:
+            self._screen.composer.prompts.sent(draft)
 
     async def _accepted(self, accepted: Accepted, place: Place) -> None:
         self._drafts.sent(place)
@@ -117,8 +130,8 @@ class Sending:
 
     async def _commanded(self, answer: CommandAnswer, place: Place) -> None:
         """Show what came of a slash command; what it gives back to write comes back to where it was typed."""
-        if answer.draft is not None:
-            self.give_back(Outgoing(text=answer.draft, draft=answer.draft), place)
+        if answer.draft:
+            self._give_back("\n\n".join(packed_message(message) for message in answer.draft), place)
         if answer.session_id is not None:
             await self._reader.open(answer.session_id)
         if not answer.text:

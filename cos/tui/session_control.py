@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from cos.tui.answering import Answering
+from cos.tui.catching_up import CatchingUp
 from cos.tui.conversations import Conversations
 from cos.tui.cost_keeper import CostKeeper
+from cos.tui.delivery import Delivery
 from cos.tui.drafts import DraftKeeper
 from cos.tui.feed_reader import FeedReader
 from cos.tui.finding import Finding
@@ -24,8 +26,8 @@ from cos.tui.session_monitor import SessionMonitor
 from cos.tui.stored_matches import StoredMatches
 from cos.tui.tally import Tally
 from cos.tui.turn_actions import TurnActions
+from cos.tui.unsent import UnsentMessages
 from cos.tui.welcome import welcome
-from cos.tui.widgets.queue_strip import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -46,23 +48,31 @@ class SessionControl:
         self._tally = Tally(core.sessions)
         self._places = Places(core.profile.id)
         self.trouble = ""
-        """Why the database does not answer, as a sentence."""
+        """Why something could not be read, as a sentence."""
         self._shown_running = False
         self._has_arrived = False
-        self.drafts = DraftKeeper(core.drafts, lambda: (self.place, screen.composer.draft), self.draw)
+        self.unsent = UnsentMessages(lambda: self.queue.draw())
+        self.drafts = DraftKeeper(
+            core.drafts,
+            lambda: (self.place, screen.composer.draft),
+            self.draw,
+            lambda place: [message.outgoing.draft for message in self.unsent.of(place)],
+        )
         self.answering = Answering(core.desk, screen)
         self.stored_matches = StoredMatches(
             core.session_text, core.sessions, lambda: self._conversations.of(self.current) if self.current else None
         )
         self.finding = Finding(self, core.session_search, core.profiles)
         self.panels = Panels(screen, self.answering, core.profiles)
-        self.sending = Sending(core.dispatcher, screen, self._conversations, self._places, self.drafts, self)
-        self.queue = QueueControl(core.queue, screen, self.sending)
+        delivery = Delivery(core.dispatcher, core.pulse, self.unsent, screen)
+        self.sending = Sending(delivery, screen, self._conversations, self._places, self.drafts, self)
+        self.queue = QueueControl(core.queue, screen, self.sending, self.unsent, lambda: self.place)
         self.monitor = SessionMonitor(
             core.session_list, screen, core.profiles, changed=self._refresh_queue, trouble=self.say_trouble
         )
         self.seeing = Seeing(core.edits, self.monitor, screen, lambda: {self.current, self.peeking.session_id})
-        self.peeking = Peeking(self, self._conversations, self._places)
+        self.peeking = Peeking(self, self._conversations, self._places, core.dispatcher.commands)
+        self.catching_up = CatchingUp(self, self._conversations, core.pulse)
         self.actions = SessionActions(self, core.edits)
         self.turns = TurnActions(self, core.edits, core.dispatcher)
         self.cost = CostKeeper(core.plugins.offered("bill"), lambda: self.current, self.draw)
@@ -157,6 +167,9 @@ class SessionControl:
         waiting = self._screen.approvals.count
         if waiting:
             return f"{waiting} request{'s wait' if waiting > 1 else ' waits'} for you (F4). Ctrl+C twice quits anyway."
+        unsent = len(self.unsent.texts)
+        if unsent:
+            return f"{unsent} message{'s are' if unsent > 1 else ' is'} not stored. Ctrl+C twice quits anyway."
         running = self._conversations.running
         if running:
             return f"{running} turn{'s run' if running > 1 else ' runs'}. Ctrl+C twice stops and quits."
@@ -185,17 +198,8 @@ class SessionControl:
         self._has_arrived = True
         self._screen.composer.begin("\n".join(text for text in (place.draft, early) if text))
         self._screen.writing.at(place.profile_id, self._core.profiles[place.profile_id].workspace)
-        self._screen.queue.show([], "")
+        self.queue.show([], "")
         self.cost.moved()
-        self.draw()
-
-    async def resync(self) -> None:
-        """Events were missed: read again what is on screen, whatever place that is."""
-        self._conversations.forget()
-        self._screen.sessions.lines.activities.forget()
-        await self.monitor.reload()
-        await self.answering.refresh()
-        await self.show_open()
         self.draw()
 
     async def show_open(self) -> None:
@@ -221,8 +225,7 @@ class SessionControl:
         if row is not None and row.id == self.current:
             is_next = row.is_running and not row.queue_paused
             why = "for the running turn to end" if is_next else "paused until your next message"
-            rows = [Waiting(id=message.id, text=message.text, mode=message.mode) for message in waiting]
-            self._screen.queue.show(rows, why)
+            self.queue.show(waiting, why)
         self.draw()
 
     def draw(self) -> None:
@@ -231,7 +234,8 @@ class SessionControl:
         row = self.monitor.row(current)
         stopping = "stopping …" if current in self.feed.stopping else ""
         retry = self._conversations.retry_note(current) if current else ""
-        note = self.trouble or self.drafts.trouble or stopping or retry
+        trouble = self.catching_up.trouble or self.trouble
+        note = trouble or self.drafts.trouble or stopping or retry
         screen.sessions.lines.mark_open(current)
         screen.show_title(title_of(row))
         screen.status_line.status = status_of(
@@ -241,7 +245,7 @@ class SessionControl:
             self._tally.newest_call(current),
             note,
             cost=self.cost.today,
-            is_db_up=not self.trouble,
+            is_db_up=not trouble,
         )
         screen.cost.show(self.cost.shown(self._tally.usage(current)))
         if self._shown_running != self.is_running:

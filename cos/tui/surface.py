@@ -41,7 +41,14 @@ class AppSurface:
         screen = self._app.main
         if command.arguments:
             screen.close_panes()
-            screen.composer.put_back(f"/{command.name} ")
+            if screen.composer.text:
+                screen.notify(
+                    f"/{command.name} belongs into an empty composer; send what is written, or clear it (^C).",
+                    severity="warning",
+                    markup=False,
+                )
+            else:
+                screen.composer.unpack(f"/{command.name} ")
         else:
             text = f"/{command.name}"
             screen.send(Outgoing(text=text, draft=text))

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from cos.agent.errors import CosError
+from cos.tui.paste_fold import packed_message
 from cos.tui.widgets.conversation_pane import ConversationPane
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class TurnActions:
         undone = await self._editing.undo(session_id, count)
         screen = self._control.screen
         where = "one Up away in the composer" if screen.composer.full_text else "in the composer"
-        screen.composer.put_back("\n\n".join(undone.prompts))
+        screen.composer.put_back("\n\n".join(packed_message(prompt) for prompt in undone.prompts))
         screen.close_panes()
         self._say(f"Took back {turns}; kept in the database, and what you wrote is {where}.")
 

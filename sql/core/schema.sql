@@ -246,6 +246,8 @@ CREATE TABLE IF NOT EXISTS queued_messages (
 -- successor's prompt.
 ALTER TABLE queued_messages ADD COLUMN IF NOT EXISTS mode text NOT NULL DEFAULT 'queue'
     CHECK (mode IN ('queue', 'steer', 'now'));
+-- A steer that goes into the turn of this waiting message and no other: it steered the turn that is asked again.
+ALTER TABLE queued_messages ADD COLUMN IF NOT EXISTS goes_with_id uuid;
 CREATE INDEX IF NOT EXISTS queued_messages_in_order ON queued_messages (session_id, id);
 CREATE UNIQUE INDEX IF NOT EXISTS queued_messages_client ON queued_messages (session_id, client_message_id)
     WHERE client_message_id IS NOT NULL;

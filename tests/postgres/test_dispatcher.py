@@ -339,17 +339,18 @@ async def test_a_slash_command_answers_without_a_turn_and_without_a_session(core
     async with core_bench(core_url, tmp_path, [said("ok")]) as core:
 
         async def run(call: CommandCall) -> CommandAnswer:
-            return CommandAnswer(text=f"{call.argument} in {call.session.title if call.session else None}", draft="d")
+            where = call.session.title if call.session else None
+            return CommandAnswer(text=f"{call.argument} in {where}", draft=(UserMessage(text="d"),))
 
         core.dispatcher.commands.add(Command(name="where", summary="", run=run, needs_session=False))
         outside = await core.send("/where x")
         assert (outside.session_id, outside.handled) == (None, True)
-        assert outside.command == CommandAnswer(text="x in None", draft="d")
+        assert outside.command == CommandAnswer(text="x in None", draft=(UserMessage(text="d"),))
         assert await core.rows("SELECT id FROM sessions") == []
         done = await core.ask("hi")
         inside = await core.send("/where y", done.turn.session_id)
         assert inside.session_id == done.turn.session_id
-        assert inside.command == CommandAnswer(text="y in hi", draft="d")
+        assert inside.command == CommandAnswer(text="y in hi", draft=(UserMessage(text="d"),))
         assert await core.texts(done.turn.session_id) == ["hi", "ok"]
         with pytest.raises(CommandError, match="did you mean /where"):
             await core.send("/wehre")

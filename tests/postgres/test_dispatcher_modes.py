@@ -12,25 +12,29 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
 import pytest_asyncio
 
-from cos.agent.errors import CosError, NotWaitingError
+from cos.agent.errors import NotWaitingError
 from cos.agent.events import MessageAdded, MessageDelta, TurnCompleted
+from cos.agent.identity import TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.messages import UserMessage
 from cos.agent.provider import StreamStarted, TextChunk
 from cos.agent.providers.scripted import Script, called, said
 from cos.agent.records import TurnStatus
 from cos.agent.tools import Tool
-from cos.core.errors import SessionError
+from cos.core.errors import DatabaseError, SessionError
+from cos.core.inbound import Inbound
 from cos.core.live import QueueChanged, SessionUpdated
 from cos.core.neighbours import CHANNEL
 from cos.core.plugin_api import Registrations
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.listener import Listener
-from cos.core.postgres.sessions import Sessions
+from cos.core.postgres.sessions import Sessions, enqueue_in
 from cos.core.postgres.sweep import sweep_orphans
+from cos.core.sessions import QueuedMessage
 from tests.agent_bench import tool
 from tests.core_bench import CoreBench, core_bench
 
@@ -340,24 +344,100 @@ async def test_retry_is_refused_in_a_sentence_while_a_turn_runs_anywhere_or_when
     assert await one.sessions.queue(session) == []
 
 
-async def test_a_retry_whose_turn_cannot_be_taken_back_changes_nothing(
-    core_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("refused", ["BEFORE UPDATE OF undone_at ON turns", "BEFORE INSERT ON queued_messages"])
+async def test_a_retry_that_the_database_refuses_in_part_changes_nothing(
+    core_url: str, tmp_path: Path, refused: str
 ) -> None:
     async with core_bench(core_url, tmp_path, [said("one")]) as core:
         session = (await core.ask("hello")).turn.session_id
         await core.idle(session)
-
-        async def refuses(session_id: UUID) -> str:
-            assert [row.text for row in await core.sessions.queue(session)] == ["hello"], (
-                "safe before anything is undone"
-            )
-            raise CosError("the database does not answer")
-
-        monkeypatch.setattr(core.dispatcher, "_retries", replace(core.dispatcher._retries, undo=refuses))
-        with pytest.raises(CosError, match="does not answer"):
+        await core.rows("CREATE FUNCTION no() RETURNS trigger AS 'BEGIN RAISE ''no''; END' LANGUAGE plpgsql")
+        await core.rows(f"CREATE TRIGGER refuses {refused} FOR EACH ROW EXECUTE FUNCTION no()")
+        with pytest.raises(DatabaseError, match="the database refused"):
             await core.dispatcher.retry(session)
         assert await core.sessions.queue(session) == []
         assert await words(core, session) == ["hello", "one"]
+
+
+async def test_a_kill_in_the_middle_of_a_retry_leaves_the_prompt_once(core_url: str, tmp_path: Path) -> None:
+    async with core_bench(core_url, tmp_path, [said("one"), said("two")]) as core:
+        session = (await core.ask("hello")).turn.session_id
+        await core.idle(session)
+        async with await psycopg.AsyncConnection.connect(core_url) as holds:
+            await holds.execute("SELECT * FROM turns FOR UPDATE")
+            retrying = asyncio.create_task(core.dispatcher.retry(session))
+            while not await core.rows("SELECT 1 FROM pg_locks WHERE NOT granted"):
+                await asyncio.sleep(0.002)
+            # What a process that is killed here leaves is what others see now.
+            assert await core.sessions.queue(session) == []
+            assert await words(core, session) == ["hello", "one"]
+        await retrying
+        await ended(core, session, 2)
+        assert await words(core, session) == ["hello", "two"]
+
+
+async def test_a_retry_takes_back_no_other_turn_than_the_one_whose_prompt_it_sends(
+    core_url: str, tmp_path: Path
+) -> None:
+    async with core_bench(core_url, tmp_path, [said("one"), said("two")]) as core:
+        session = (await core.ask("hello")).turn.session_id
+        hooked: list[str] = []
+
+        async def meanwhile(event: Inbound) -> None:
+            if not hooked:
+                hooked.append(event.text)
+                await core.ask("another", session)
+                await core.idle(session)
+
+        core.hooks.register("pre_gateway_dispatch", meanwhile, source="p")
+        hooked.clear()
+        with pytest.raises(SessionError, match="another turn was run in this session meanwhile"):
+            await core.dispatcher.retry(session)
+        assert await words(core, session) == ["hello", "one", "another", "two"]
+        assert await core.sessions.queue(session) == []
+
+
+async def test_a_retry_sends_what_steered_the_turn_again_in_order_and_into_the_turn(
+    core_url: str, tmp_path: Path
+) -> None:
+    gate = Gate()
+    scripts = [called(("c", "t", {})), said("bad"), said("good"), said("next")]
+    async with core_bench(core_url, tmp_path, scripts, gate.tool) as core:
+        session = await at_the_tool(core, gate)
+        for text in ("left", "then right"):
+            await core.send(text, session, mode="steer")
+        gate.opened.set()
+        await ended(core, session, 1)
+        await core.dispatcher.retry(session)
+        await ended(core, session, 2)
+        assert await words(core, session) == ["first", "left", "then right", "good"]
+        assert [message.model_dump().get("origin") for message in await core.history(session)] == [
+            None, "steered", "steered", None,
+        ]  # fmt: skip
+        assert await core.sessions.queue(session) == []
+
+
+async def test_what_steered_a_retried_turn_waits_for_its_prompt_and_is_free_without_it(
+    core_url: str, tmp_path: Path
+) -> None:
+    async with core_bench(core_url, tmp_path, [said("0"), said("1"), said("2")]) as core:
+        session = (await core.ask("hello")).turn.session_id
+        row, prompt = await core.sessions.get(session), new_id()
+        waits = QueuedMessage(id=prompt, message=UserMessage(text="again"), source="cli", mode="queue")
+        steer = replace(waits, id=new_id(), message=UserMessage(text="left"), mode="steer")
+        place = {"session_id": row.id, "profile_id": row.profile_id}
+
+        async def put(connection: Any) -> None:
+            await enqueue_in(connection, waits, place)
+            await enqueue_in(connection, steer, place | {"goes_with_id": prompt})
+
+        await core.database.transaction(put)
+        turn = TurnInfo(profile_id="home", session_id=session, turn_id=new_id())
+        await core.journal.start_turn(turn, UserMessage(text="of somebody else"))
+        assert await core.journal.take_steers(turn) == []
+        await core.queue.remove(prompt)
+        assert [taken.message.text for taken in await core.journal.take_steers(turn)] == ["left"]
+        await core.journal.finish_turn(turn, TurnStatus.COMPLETED)
 
 
 async def test_a_retry_that_a_hook_takes_takes_nothing_back(core_url: str, tmp_path: Path) -> None:
@@ -387,6 +467,7 @@ async def test_a_sessions_model_holds_from_its_next_turn_on(core_url: str, tmp_p
 TAKES_UNTIL_KILLED = """
 import asyncio, sys
 from uuid import UUID
+from cos.agent.identity import TurnInfo
 from cos.agent.identity import TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.messages import UserMessage

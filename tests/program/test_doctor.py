@@ -59,6 +59,21 @@ def test_one_fault_hides_no_other(program: Program) -> None:
     assert "Traceback" not in everything
 
 
+def test_a_plugin_that_takes_a_command_of_the_app_is_named_by_doctor_and_chat_alike(program: Program) -> None:
+    folder = program.home / "plugins"
+    folder.mkdir()
+    (folder / "news.py").write_text("def register(ctx):\n    ctx.register_command('new', lambda text: 'x')\n")
+    program.setting('plugins = ["news"]\n')
+    code, checks, _ = _checks(program)
+    sentence = checks["plugins"]["sentence"]
+    assert code == 1
+    assert "plugin news offers the command /new" in sentence and "take the plugin out" in sentence
+    chat = program.chat(columns=300)
+    assert chat.until_end() == 2
+    assert f"cos: {sentence}" in " ".join(chat.text.split())
+    assert "Traceback" not in chat.text
+
+
 def test_broken_settings_leave_the_rest_checked(program: Program) -> None:
     program.setting("plugins = [\n")
     code, checks, _ = _checks(program)

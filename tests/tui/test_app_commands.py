@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 from textual.command import CommandPalette
 
 from cos.agent.errors import CosError
-from cos.agent.providers.scripted import said
+from cos.agent.providers.scripted import ScriptedProvider, said
 from cos.tui.preferences import Preferences
 from cos.tui.screens.help import Help
 from tests.fix_home import CoreHome
-from tests.tui.chat import chat_in
+from tests.tui.chat import Chat, chat_in
 
 
 async def test_a_command_is_carried_out_and_no_session_comes_of_it(core_home: CoreHome) -> None:
@@ -105,3 +106,25 @@ async def test_work_that_fails_is_said_whoever_began_it(core_home: CoreHome, mon
         monkeypatch.setattr(chat.control.actions, "go", broken)
         await chat.pilot.press("ctrl+down")
         await chat.until(lambda: "the list is on fire" in chat.notices())
+
+
+async def test_a_model_that_nobody_knows_is_taken_with_a_warning_and_near_ones(core_home: CoreHome) -> None:
+    core_home.providers["home"] = ScriptedProvider([said("one")], known=("claude-sonnet-5-5", "claude-opus-5-5"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("hello")
+        for model, what in [
+            ("claude-sonet-5-5", "Did you mean claude-sonnet-5-5"),
+            ("zzz", "Known are claude-sonnet-5-5, claude-opus-5-5"),
+        ]:
+            await chat.say(f"/model {model}")
+            await chat.until(partial(_says, chat, f"The next turns are answered by {model}."))
+            assert f"not known to have a model {model}. {what}" in chat.text()
+        before = chat.text().count("Warning")
+        for model in ("claude-opus-5-5", "claude-opus-5-5-20261001"):
+            await chat.say(f"/model {model}")
+            await chat.until(partial(_says, chat, f"answered by {model}."))
+        assert chat.text().count("Warning") == before
+
+
+def _says(chat: Chat, words: str) -> bool:
+    return words in chat.text()

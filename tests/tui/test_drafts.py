@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from pathlib import Path
 from uuid import UUID
 
+import pytest
+from textual import events
+
 from cos.agent.errors import CosError
+from cos.agent.messages import UserMessage
 from cos.agent.provider import StreamStarted, TextChunk
 from cos.agent.providers.scripted import MODEL, Script, said
 from cos.core.inbound import Inbound
+from cos.core.pictures import Picture
 from cos.tui.outgoing import SendMode
 from cos.tui.queue_control import QueueControl
 from tests.fix_home import CoreHome
@@ -132,7 +139,7 @@ class Queue:
         self.calls: list[tuple[object, ...]] = []
         self.has_begun = False
 
-    async def edit(self, message_id: UUID, text: str) -> None:
+    async def edit(self, message_id: UUID, text: str, pictures: Sequence[Picture] | None = None) -> None:
         if self.has_begun:
             raise CosError("that message has begun")
         self.calls.append(("edit", message_id, text))
@@ -148,7 +155,9 @@ async def test_waiting_messages_are_edited_removed_and_steered_with(core_home: C
     core_home.script(HANG)
     async with chat_in(core_home) as chat:
         queue = Queue()
-        chat.control.queue = QueueControl(queue, chat.main, chat.control.sending)
+        chat.control.queue = QueueControl(
+            queue, chat.main, chat.control.sending, chat.control.unsent, lambda: chat.control.place
+        )
         await chat.say("one")
         await chat.until(lambda: "under way" in chat.text())
         await chat.say("two")
@@ -190,3 +199,68 @@ async def test_a_draft_stays_in_memory_when_the_database_went_away(core_home: Co
         await chat.core.database.close()
         await chat.pilot.press("f6", "f6")
         assert chat.main.composer.text == "text"
+
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+async def parts(chat: Chat) -> list[list[str | None]]:
+    """The names of the pictures of each message that waits."""
+    waiting = await chat.core.sessions.queue(chat.control.current or UUID(int=0))
+    return [[part.text for part in message.message.parts] for message in waiting]
+
+
+async def test_pictures_stay_when_a_waiting_message_is_changed(core_home: CoreHome, tmp_path: Path) -> None:
+    core_home.script(HANG)
+    for name in ("one.png", "two.png", "three.png"):
+        (tmp_path / name).write_bytes(PNG + name.encode())
+    async with chat_in(core_home) as chat:
+        await chat.say("go")
+        await chat.until(lambda: "under way" in chat.text())
+        chat.app.post_message(events.Paste(f"{tmp_path / 'one.png'} {tmp_path / 'two.png'}"))
+        await chat.until(lambda: len(chat.main.composer.attachments) == 2)
+        await chat.pilot.press(*"both", "enter")
+        await chat.until(lambda: chat.main.queue.can_change)
+        (tmp_path / "one.png").unlink()
+        await chat.pilot.press("f5", "e")
+        await chat.until(lambda: chat.main.composer.editing)
+        assert [one.path.name for one in chat.main.composer.attachments] == ["one.png", "two.png"]
+        # The mark of the second one goes with one key, and another picture comes.
+        await chat.pilot.press(*["backspace"] * 6)
+        chat.app.post_message(events.Paste(str(tmp_path / "three.png")))
+        await chat.until(lambda: len(chat.main.composer.attachments) == 2)
+        await chat.pilot.press("enter")
+        await chat.until(lambda: "three.png" in chat.screen_text())
+        assert await parts(chat) == [["one.png", "three.png"]]
+        await chat.pilot.press("f5", "d")
+        await chat.until(lambda: not chat.main.queue.display)
+        await chat.pilot.press("up")
+        assert [one.path.name for one in chat.main.composer.attachments] == ["one.png", "three.png"]
+
+
+@pytest.mark.parametrize("how", ["command", "key"])
+async def test_pictures_come_back_with_the_prompt_that_is_taken_back(
+    core_home: CoreHome, tmp_path: Path, how: str
+) -> None:
+    provider = core_home.script(said("nice"), said("again"))
+    file = tmp_path / "one.png"
+    file.write_bytes(PNG)
+    async with chat_in(core_home) as chat:
+        chat.app.post_message(events.Paste(str(file)))
+        await chat.until(lambda: chat.main.composer.attachments)
+        await chat.pilot.press(*"look", "enter")
+        await chat.until(lambda: "nice" in chat.text())
+        await chat.rests()
+        file.unlink()
+        if how == "command":
+            await chat.say("/undo")
+        else:
+            await chat.pilot.press("f3", "up", "u", "u")
+        await chat.until(lambda: chat.main.composer.attachments)
+        await chat.pilot.press("f2", "escape", "end", "!", "enter")
+        await chat.until(lambda: "again" in chat.text())
+        sent = provider.requests[-1].messages[-1]
+        assert isinstance(sent, UserMessage)
+        assert sent.text == "[image 1: one.png] look!"
+        assert [part.text for part in sent.parts] == ["one.png"]
+        assert len(provider.requests[-1].images) == 1

@@ -196,9 +196,7 @@ async def test_the_cursor_stays_on_its_session_when_rows_move(core_home: CoreHom
         place = lines.rows.place_of(before)
         assert before is not None and place is not None
         line = place * 2 - lines.scroll_offset.y
-        await chat.control.sending.send(
-            Outgoing(text="go"), chat.control.peeking.places.of(lines.rows.shown[20].row.id, "home")
-        )
+        await chat.control.sending.send(Outgoing(text="go"), chat.control.peeking.place_of(lines.rows.shown[20].row))
         await chat.until(lambda: lines.rows.place_of(before) == place + 1)
         await chat.pilot.pause()
         assert lines.cursor == before
@@ -371,6 +369,71 @@ async def test_a_reply_goes_to_the_session_that_is_looked_at(core_home: CoreHome
         await chat.pilot.press("escape")
         await chat.until(lambda: chat.app.screen is chat.main)
         assert chat.control.current is None and chat.main.composer.text == "a draft"
+
+
+async def peeked_at(chat: Chat) -> Peek:
+    """The session under the cursor, looked at."""
+    await chat.pilot.press("f2", "space")
+    await chat.until(lambda: isinstance(chat.app.screen, Peek))
+    peek = chat.app.screen
+    assert isinstance(peek, Peek)
+    return peek
+
+
+async def test_a_reply_to_a_session_that_is_gone_comes_back(core_home: CoreHome) -> None:
+    core_home.script(said("first answer"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("one")
+        session = chat.control.current
+        await chat.pilot.press("ctrl+n")
+        peek = await peeked_at(chat)
+        await chat.core.database.fetch(b"DELETE FROM sessions WHERE id = %(id)s", {"id": session})
+        await chat.pilot.press(*"keep me", "enter")
+        await chat.until(lambda: "there is no session" in chat.notices())
+        await chat.until(lambda: peek.query_one(Input).value == "keep me")
+        assert peek.query_one(Input).border_title == ""
+        assert session is not None
+        await chat.control.monitor.read(session)
+        await chat.pilot.press("escape")
+        await chat.until(lambda: chat.main.composer.text == "keep me")
+
+
+async def test_a_reply_that_was_written_and_not_sent_is_the_sessions_draft(core_home: CoreHome) -> None:
+    core_home.script(said("first answer"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("one")
+        session = chat.control.current
+        assert session is not None
+        await chat.pilot.press(*"begun", "ctrl+n")
+        await peeked_at(chat)
+        await chat.pilot.press(*"half", "escape")
+        await chat.until(lambda: "that session's draft" in chat.notices())
+        assert chat.main.composer.text == ""
+        await chat.control.open(session)
+        assert chat.main.composer.text == "begun\nhalf"
+
+
+async def test_commands_in_a_peek_act_on_the_session_that_is_looked_at_or_are_refused(core_home: CoreHome) -> None:
+    core_home.script(said("first answer"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("one")
+        session = chat.control.current
+        assert session is not None
+        await chat.pilot.press("ctrl+n")
+        peek = await peeked_at(chat)
+        for command in ("/new work", "/undo", "/help", "/fork"):
+            peek.query_one(Input).value = command
+            await chat.pilot.press("enter")
+            name = command.split(" ", maxsplit=1)[0]
+            await chat.until(lambda name=name: f"{name} works on the screen of an open session" in chat.notices())  # type: ignore[misc]
+            assert peek.query_one(Input).value == command
+            assert chat.app.screen is peek
+        peek.query_one(Input).value = "/title Renamed here"
+        await chat.pilot.press("enter")
+        await chat.until(lambda: "Title: Renamed here" in chat.screen_text())
+        assert (await chat.core.sessions.get(session)).title == "Renamed here"
+        assert chat.control.current is None
+        assert len(await chat.core.database.fetch(b"SELECT id FROM sessions")) == 1
 
 
 async def test_titles_of_any_kind_keep_the_borders_straight_H_050(core_home: CoreHome) -> None:

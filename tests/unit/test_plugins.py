@@ -132,6 +132,25 @@ async def test_register_may_be_async(folder: Folder) -> None:
     assert list((await folder.load("slow")).tools) == ["t"]
 
 
+async def test_a_command_that_somebody_else_has_is_refused_with_what_to_do(folder: Folder) -> None:
+    command = "ctx.register_command('{0}', lambda text: 'x')"
+    for name, *lines in [
+        ("news", command.format("new")), ("titles", command.format("title")), ("odd", command.format("No")),
+        ("one", command.format("same")), ("two", command.format("same")),
+        ("twice", command.format("t"), command.format("t")),
+    ]:  # fmt: skip
+        folder.write(name, *lines)
+    for names, offer in [
+        (["news"], "plugin news offers the command /new, which cos offers too; give it another name"),
+        (["titles"], "plugin titles offers the command /title, which cos offers too; give it another name"),
+        (["one", "two"], "plugin two offers the command /same, which one offers too"),
+        (["twice"], "plugin twice offers the command /t, which it itself offers too"),
+        (["odd"], "plugin odd offers a command named 'No'; a name takes only a-z"),
+    ]:
+        with pytest.raises(PluginError, match=offer):
+            await folder.load(*names)
+
+
 async def test_two_plugins_with_one_tool_or_one_with_a_bad_tool_are_refused(folder: Folder) -> None:
     folder.write("one", TOOL.format("same"))
     folder.write("two", TOOL.format("same"))

@@ -160,6 +160,10 @@ class AnthropicProvider:
     def context_window(self, model: str) -> int | None:
         return anthropic_models.context_window(model)
 
+    def known_models(self) -> tuple[str, ...]:
+        """Of another server nothing is known."""
+        return anthropic_models.KNOWN if self._url == DEFAULT_BASE_URL else ()
+
     def takes_images(self, model: str) -> bool:
         return anthropic_models.takes_images(model)
 

@@ -171,7 +171,10 @@ def _auth_words(status: int, at: Endpoint) -> str:
 
 def _not_found_words(failure: Failure, at: Endpoint) -> str:
     if failure.error:
-        return f"the model {at.model} is not known at {at.url}: check `model` in the profile"
+        return (
+            f"the model {at.model} is not known at {at.url}: /model NAME takes another one for this session, `model` "
+            "in the profile for all new ones"
+        )
     return f"there is no Messages API at {at.url} (HTTP 404): check `base_url` in the profile"
 
 

@@ -7,13 +7,22 @@ unknown: then nothing is assumed. Source: platform.claude.com, models overview a
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Final, Literal
 
 _NAME = re.compile(r"(?:anthropic/)?claude-(fable|mythos|opus|sonnet|haiku)-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 _ALWAYS_THINKS = frozenset({("opus", 5, 5), ("sonnet", 5, 5)})
 _MILLION_WINDOW_SINCE = (4, 6)
 _ADAPTIVE_SINCE = (4, 6)
 _THINKS_BY_DEFAULT_SINCE = (5, 0)
+
+KNOWN: Final = (
+    "claude-fable-5-2", "claude-fable-5-1", "claude-fable-5", "claude-mythos-5-2",
+    "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-opus-5", "claude-sonnet-5",
+    "claude-opus-4-8", "claude-opus-4-7", "claude-opus-4-6", "claude-sonnet-4-6",
+    "claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5", "claude-opus-4-1", "claude-opus-4-0",
+    "claude-sonnet-4-0",
+)  # fmt: skip
+"""What the API has, for near matches. Source: genai-prices of November 2026; a newer one is taken all the same."""
 
 DEFAULT_MAX_TOKENS = 32_000
 """Every listed model gives at least 64k; above this a stuck model only costs more."""

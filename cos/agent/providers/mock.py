@@ -211,6 +211,9 @@ class MockProvider:
     def context_window(self, model: str) -> int | None:
         return WINDOW
 
+    def known_models(self) -> tuple[str, ...]:
+        return ()
+
     def takes_images(self, model: str) -> bool:
         return True
 

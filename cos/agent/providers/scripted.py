@@ -67,7 +67,14 @@ class ScriptedProvider:
     text.
     """
 
-    def __init__(self, scripts: Iterable[Script], *, name: str = "scripted", window: int | None = 200_000) -> None:
+    def __init__(
+        self,
+        scripts: Iterable[Script],
+        *,
+        name: str = "scripted",
+        window: int | None = 200_000,
+        known: tuple[str, ...] = (),
+    ) -> None:
         self.name = name
         self.requests: list[ModelRequest] = []
         self.open_streams = 0
@@ -75,6 +82,7 @@ class ScriptedProvider:
         self.is_closed = False
         self._scripts = list(scripts)
         self._window = window
+        self._known = known
 
     @property
     def unused(self) -> int:
@@ -102,6 +110,9 @@ class ScriptedProvider:
 
     def context_window(self, model: str) -> int | None:
         return self._window
+
+    def known_models(self) -> tuple[str, ...]:
+        return self._known
 
     def takes_images(self, model: str) -> bool:
         return True

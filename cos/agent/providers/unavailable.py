@@ -29,6 +29,9 @@ class UnavailableProvider:
     def context_window(self, model: str) -> int | None:
         return None
 
+    def known_models(self) -> tuple[str, ...]:
+        return ()
+
     def takes_images(self, model: str) -> bool:
         return False
 

@@ -19,6 +19,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from cos.agent.cancellation import uninterrupted
 from cos.agent.ids import new_id
 from cos.core.errors import DatabaseError
+from cos.core.postgres.pulse import Pulse
 from cos.core.postgres.statements import core_statements
 
 log = logging.getLogger("cos.database")
@@ -29,6 +30,8 @@ T = TypeVar("T")
 
 POOL_SIZE = 8
 WAIT_SECONDS = 10.0
+RECONNECT_SECONDS = 0.5
+"""After this the pool gives an attempt to connect up: on its own it would try again ever more rarely."""
 
 
 class Database:
@@ -40,7 +43,9 @@ class Database:
         self.conninfo = conninfo
         """Where it is; for connections of a kind that the pool does not serve."""
         self._reattach = reattach
+        self._was_reattached = False
         self._lock_holder: Connection | None = None
+        self.pulse = Pulse(self._look)
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             connection_class=psycopg.AsyncConnection[Row],
@@ -49,7 +54,8 @@ class Database:
             max_size=size,
             open=False,
             timeout=WAIT_SECONDS,
-            check=AsyncConnectionPool.check_connection,
+            check=self._check,
+            reconnect_timeout=RECONNECT_SECONDS,
             name="cos",
         )
 
@@ -101,7 +107,7 @@ class Database:
 
     async def hold_boot_lock(self) -> None:
         """Take the lock of this process, again when the connection that held it was lost."""
-        if self._lock_holder is not None and not self._lock_holder.broken:
+        if self._lock_holder is not None and not self._lock_holder.closed:
             try:
                 await self._lock_holder.execute(core_statements("start")["alive"])
                 return
@@ -119,6 +125,34 @@ class Database:
         )
         statement = core_statements("start")["hold_boot_lock"]
         await self._lock_holder.execute(statement, {"key": boot_key(self.boot_id)})
+
+    async def _look(self) -> None:
+        """Whether the database answers; after it did not, also the pool, whose attempts to connect have ended then.
+
+        Raises:
+            DatabaseError: it does not.
+        """
+        was_away = bool(self.pulse.trouble)
+        if was_away and self._reattach is not None and not self._was_reattached:
+            # Once an outage: a server that does not start is tried again only when a statement has waited for it.
+            self._was_reattached = True
+            await asyncio.to_thread(self._reattach)
+        await self.hold_boot_lock()
+        self._was_reattached = False
+        if was_away:
+            try:
+                async with self._pool.connection(timeout=WAIT_SECONDS):
+                    pass
+            except psycopg.Error as error:
+                raise DatabaseError(f"the database does not answer: {_first_line(error)}") from error
+
+    async def _check(self, connection: Connection) -> None:
+        """Before a connection of the pool is used."""
+        try:
+            await AsyncConnectionPool.check_connection(connection)
+        except psycopg.Error:
+            self.pulse.doubt()
+            raise
 
     async def _transaction(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         try:
@@ -138,8 +172,11 @@ class Database:
             async with self._pool.connection() as connection, connection.transaction():
                 return await work(connection)
         except PoolTimeout:
+            self.pulse.doubt()
             raise
         except (psycopg.Error, UnicodeEncodeError) as error:
+            if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+                self.pulse.doubt()
             raise DatabaseError(f"the database refused: {_first_line(error)}") from error
 
 

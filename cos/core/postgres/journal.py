@@ -77,7 +77,8 @@ class PostgresJournal:
             taken = await (await connection.execute(self._sql["take_queued"], {"id": message_id})).fetchone()
             if from_queue and (taken is None or message_from_json(taken["body"]) != prompt):
                 raise NotWaitingError(f"message {message_id} does not wait any more as it was read")
-            await connection.execute(self._sql["keep_steers_waiting"], {"session_id": turn.session_id})
+            waiting = {"session_id": turn.session_id, "prompt_id": message_id}
+            await connection.execute(self._sql["keep_steers_waiting"], waiting)
             row = {
                 "id": turn.turn_id, "session_id": turn.session_id, "profile_id": turn.profile_id,
                 "parent_turn_id": turn.parent_turn_id, "tags": list(turn.tags), "depth": turn.depth,

@@ -16,8 +16,10 @@ Hear = Callable[[str], Awaitable[None]]
 class Listener:
     """Calls back for each notification. Whoever was not connected meanwhile is told to look for itself."""
 
-    def __init__(self, conninfo: str) -> None:
+    def __init__(self, conninfo: str, *, lost: Callable[[], object] = lambda: None) -> None:
+        """`lost` is told when the connection is lost, or cannot be made."""
         self._conninfo = conninfo
+        self._lost = lost
         self._channels: dict[str, Hear] = {}
         self._look: list[Callable[[], Awaitable[None]]] = []
 
@@ -32,6 +34,13 @@ class Listener:
         Raises:
             psycopg.Error: it was lost, or could not be made.
         """
+        try:
+            await self._listen()
+        except psycopg.Error:
+            self._lost()
+            raise
+
+    async def _listen(self) -> None:
         async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
             for channel in self._channels:
                 await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, LiteralString
 from uuid import UUID
@@ -40,6 +40,16 @@ class HistoryTurn:
 
     id: UUID
     has_ended: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewound:
+    """What an undo took back."""
+
+    turn_ids: tuple[UUID, ...]
+    said: tuple[UserMessage, ...]
+    """Every message to the model in those turns, oldest first, whoever wrote it."""
+    profile_id: str
 
 
 class SessionEditStore:
@@ -129,14 +139,19 @@ class SessionEditStore:
 
         return await self._database.transaction(work)
 
-    async def undo(self, session_id: UUID, turns: int) -> tuple[tuple[UUID, ...], list[UserMessage], str]:
-        """Rewind the last turns; which they were, and what users said in them.
+    async def undo(
+        self,
+        session_id: UUID,
+        turns: int,
+        then: Callable[[Connection, Rewound], Awaitable[None]] | None = None,
+    ) -> Rewound:
+        """Rewind the last turns, and do `then` in the same transaction: what it raises leaves all as it was.
 
         Raises:
             SessionError: a turn runs, or there is nothing to undo.
         """
 
-        async def work(connection: Connection) -> tuple[tuple[UUID, ...], list[UserMessage], str]:
+        async def work(connection: Connection) -> Rewound:
             (member,) = await self._locked(connection, [session_id], alone=True)
             if member.owner_boot_id is not None:
                 raise SessionError(f"a turn runs in session {session_id}; stop it, or wait for its end, then undo")
@@ -152,9 +167,12 @@ class SessionEditStore:
             ):  # fmt: skip
                 await connection.execute(statement, key)
             await self._tell(connection, session_id, member.profile_id, TOUCHED)
-            messages = [message_from_json(row["body"]) for row in typed]
-            said = [message for message in messages if isinstance(message, UserMessage)]
-            return tuple(turn.id for turn in taken), said, member.profile_id
+            messages = (message_from_json(row["body"]) for row in typed)
+            said = tuple(message for message in messages if isinstance(message, UserMessage))
+            rewound = Rewound(turn_ids=tuple(turn.id for turn in taken), said=said, profile_id=member.profile_id)
+            if then is not None:
+                await then(connection, rewound)
+            return rewound
 
         return await self._database.transaction(work)
 

@@ -110,16 +110,14 @@ class Sessions:
         mode: DeliveryMode = "queue",
     ) -> bool:
         """Keep a message until a turn takes it. False: the one with this `client_message_id` was taken in before."""
-        row = {
-            "id": message_id, "session_id": session.id, "profile_id": session.profile_id, "mode": mode,
-            "body": message_json(message), "source": source, "client_message_id": client_message_id,
-        }  # fmt: skip
+        queued = QueuedMessage(id=message_id, message=message, source=source, mode=mode)
+        place = {"session_id": session.id, "profile_id": session.profile_id, "client_message_id": client_message_id}
 
         async def work(connection: Connection) -> bool:
             await connection.execute(core_statements("journal")["lock_session"], {"session_id": session.id})
-            kept = await (await connection.execute(self._sql["enqueue"], row)).fetchone()
+            is_new = await enqueue_in(connection, queued, place)
             await tell_session(connection, self._database, session.id, session.profile_id)
-            return kept is not None
+            return is_new
 
         return await self._database.transaction(work)
 
@@ -163,6 +161,17 @@ class Sessions:
         key = {"session_id": session_id, "client_message_id": client_message_id}
         rows = await self._database.fetch(self._sql["turn_of_client_message"], key)
         return rows[0]["id"] if rows else None
+
+
+async def enqueue_in(connection: Connection, queued: QueuedMessage, place: Row) -> bool:
+    """Keep a message inside a transaction that holds its session's lock; False when it was taken in before.
+
+    `place`: session_id and profile_id, and perhaps client_message_id and goes_with_id.
+    """
+    row = {"client_message_id": None, "goes_with_id": None} | place | {
+        "id": queued.id, "mode": queued.mode, "body": message_json(queued.message), "source": queued.source,
+    }  # fmt: skip
+    return await (await connection.execute(core_statements("sessions")["enqueue"], row)).fetchone() is not None
 
 
 def call_record(row: Row) -> ToolCallRecord:

@@ -5,12 +5,14 @@ Whoever locks the row first wins: a turn that read the message before finds it c
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from cos.agent.errors import NotWaitingError
 from cos.agent.messages import UserMessage, message_from_json, message_json
+from cos.core.pictures import Picture, kept_parts
+from cos.core.postgres.blobs import PostgresBlobs
 from cos.core.postgres.journal import tell_session
 from cos.core.postgres.statements import core_statements
 
@@ -24,6 +26,7 @@ class WaitingMessages:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._blobs = PostgresBlobs(database)
         self._sql = core_statements("turns")
 
     async def session_of(self, message_id: UUID) -> UUID:
@@ -39,22 +42,31 @@ class WaitingMessages:
         waits = await self._database.fetch(self._sql["waiting"], key)
         return bool(waits or await self._database.fetch(self._sql["turn_that_took"], key))
 
-    async def set_text(self, message_id: UUID, text: str) -> UUID:
-        """The session in which the message waits."""
+    async def set_content(self, message_id: UUID, text: str, pictures: Sequence[Picture] | None = None) -> UUID:
+        """The session in which the message waits. Its pictures stay when none are given."""
+        kept = None
+        if pictures is not None:
+            rows = await self._database.fetch(self._sql["waiting"], {"id": message_id})
+            kept = await kept_parts(pictures if rows else (), rows[0]["profile_id"] if rows else "", self._blobs)
 
         async def work(connection: Connection, row: Row) -> None:
             message = message_from_json(row["body"])
             assert isinstance(message, UserMessage)
+            others = [part for part in message.parts if part.type != "image"]
             # The instructions of a skill stand behind a text only as long as it begins with the skill's name.
             is_same = text.split(maxsplit=1)[:1] == message.text.split(maxsplit=1)[:1]
-            message = message.model_copy(update={"text": text, "context": message.context if is_same else None})
-            changed = {"id": message_id, "body": message_json(message)}
+            new = {
+                "text": text,
+                "context": message.context if is_same else None,
+                "parts": message.parts if kept is None else [*others, *kept],
+            }
+            changed = {"id": message_id, "body": message_json(message.model_copy(update=new))}
             await connection.execute(self._sql["set_waiting_body"], changed)
 
         return await self._change(message_id, work)
 
     async def set_mode(self, message_id: UUID, mode: DeliveryMode) -> UUID:
-        """As `set_text`."""
+        """As `set_content`."""
 
         async def work(connection: Connection, row: Row) -> None:
             await connection.execute(self._sql["set_waiting_mode"], {"id": message_id, "mode": mode})
@@ -62,7 +74,7 @@ class WaitingMessages:
         return await self._change(message_id, work)
 
     async def remove(self, message_id: UUID) -> UUID:
-        """As `set_text`."""
+        """As `set_content`."""
 
         async def work(connection: Connection, row: Row) -> None:
             await connection.execute(self._sql["remove_waiting"], {"id": message_id})

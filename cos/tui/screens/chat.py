@@ -113,6 +113,11 @@ class ChatScreen(WishingScreen):
         else:
             self._send(self.control, outgoing, self.control.place)
 
+    def not_stored(self) -> list[str]:
+        """What would be lost without a database: what was sent and is not stored, and what is written."""
+        sent = [outgoing.text for outgoing in self._unsent] if self.control is None else self.control.unsent.texts
+        return [*sent, *filter(None, [self.composer.full_text])]
+
     @work(group="send", exit_on_error=False)
     async def _send(self, control: SessionControl, outgoing: Outgoing, place: Place) -> None:
         if outgoing.replaces is not None:

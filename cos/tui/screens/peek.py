@@ -12,7 +12,7 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.widgets import Input, Static
 
-from cos.tui.screens.peek_requests import Peeked, PeekedRequests
+from cos.tui.screens.peek_requests import Peeked, PeekedRequests, PeekEnd
 from cos.tui.transcript.paged import PagedView
 from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approvals_pane import ApprovalsPane
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Peek(PeekedRequests):
-    """Its result says whether the session is to be opened."""
+    """Its result says what is to come of it."""
 
     DEFAULT_CSS = """
     Peek { background: $background; }
@@ -47,6 +47,12 @@ class Peek(PeekedRequests):
     def __init__(self, peeked: Peeked, *, arm_seconds: float) -> None:
         super().__init__(peeked)
         self._arm_seconds = arm_seconds
+        self._replies = 0
+        """How many are on their way."""
+
+    @property
+    def _written(self) -> str:
+        return self.query_one(Input).value
 
     def compose(self) -> ComposeResult:
         yield Static(self._peeked.heading, classes="title", markup=False)
@@ -98,10 +104,10 @@ class Peek(PeekedRequests):
         if self.approvals.has_focus:
             reply.focus()
         else:
-            self.dismiss(False)
+            self.dismiss(PeekEnd(is_wanted_open=False, written=self._written))
 
     def action_open(self) -> None:
-        self.dismiss(True)
+        self.dismiss(PeekEnd(is_wanted_open=True, written=self._written))
 
     def action_answer(self) -> None:
         if self.approvals.count:
@@ -122,6 +128,23 @@ class Peek(PeekedRequests):
     @on(Input.Submitted)
     @work(group="send", exit_on_error=False)
     async def _reply(self, event: Input.Submitted) -> None:
-        if event.value.strip():
-            event.input.clear()
-            await self._peeked.reply(event.value)
+        if not event.value.strip():
+            return
+        event.input.clear()
+        self._replies += 1
+        event.input.border_title = "not stored yet …"
+        try:
+            await self._peeked.reply(event.value, self._back)
+        finally:
+            self._replies -= 1
+            if not self._replies:
+                event.input.border_title = ""
+
+    def _back(self, text: str) -> bool:
+        """Take a reply that could not be sent back, unless something else is being written or this has closed."""
+        reply = self.query_one(Input)
+        if not self.is_current or reply.value:
+            return False
+        reply.value = text
+        reply.cursor_position = len(text)
+        return True

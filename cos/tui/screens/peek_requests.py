@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from textual import on, work
@@ -12,7 +13,7 @@ from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from uuid import UUID
 
     from cos.tui.widgets.approval_card import Card
@@ -43,10 +44,22 @@ class Peeked(Protocol):
 
     async def answer(self, approval_id: UUID, answer: str) -> None: ...
 
-    async def reply(self, text: str) -> None: ...
+    async def reply(self, text: str, back: Callable[[str], bool]) -> None:
+        """Send it, or run the command that it is. `back` takes the text if that cannot be, and says whether it did."""
+        ...
 
 
-class PeekedRequests(TellsFailures, ModalScreen[bool]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeekEnd:
+    """How a look at a session ended."""
+
+    is_wanted_open: bool
+    """The user wants to open the session."""
+    written: str
+    """A reply that was written and not sent."""
+
+
+class PeekedRequests(TellsFailures, ModalScreen[PeekEnd]):
     """Hands each answer on, in a worker of its own."""
 
     def __init__(self, peeked: Peeked) -> None:

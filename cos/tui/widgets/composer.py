@@ -181,7 +181,7 @@ class Composer(FoldingArea):
         outgoing = Outgoing(
             text=text, draft=self.packed, mode=mode, attachments=self.attachments, replaces=self.editing
         )  # fmt: skip
-        self.prompts.sent(text)
+        self.prompts.sent(outgoing.remembered)
         if self.editing is not None:
             self._end_editing()
         else:
@@ -209,21 +209,23 @@ class Composer(FoldingArea):
         self.prompts.rest()
 
     def put_back(self, draft: str) -> None:
-        """Return a text that could not be sent, unless something new is being written."""
+        """Return a text that could not be sent; while something new is being written it is one Up away."""
         if not self.text:
             self.unpack(draft)
+        elif draft:
+            self.prompts.sent(draft)
 
     @property
     def draft(self) -> str:
         """What is to be kept for this place, also while another text is being changed."""
         return self.packed if self.editing is None else self._before_editing
 
-    def edit_waiting(self, message_id: UUID, text: str) -> None:
+    def edit_waiting(self, message_id: UUID, draft: str) -> None:
         """Take a waiting message back. What was being written comes back after it."""
         self._before_editing = self.draft
         self.editing = message_id
         self.border_title = "changes a waiting message · Esc leaves it as it was"
-        self.load(text)
+        self.unpack(draft)
         self.focus()
 
     def recall(self, key: str) -> None:

@@ -29,6 +29,10 @@ class Waiting:
     id: UUID | None = None
     """None = it has not reached the database: it can only be seen."""
     mode: SendMode = "queue"
+    draft: str = ""
+    """As the composer takes it, with its pictures."""
+    note: str = ""
+    """Such as `not stored yet`."""
 
 
 class QueueStrip(Static):
@@ -147,6 +151,7 @@ class QueueStrip(Static):
         text = Text(f"{count} waiting{more}: {self._why}{keys}" if count else "")
         for place, row in enumerate(shown, top):
             is_chosen = self._is_chosen_from and place == self._at
-            line = f"\n{_GLYPHS[row.mode]} {wording.one_line(row.text)}"
+            note = f"{row.note} · " if row.note else ""
+            line = f"\n{_GLYPHS[row.mode]} {note}{wording.one_line(row.text)}"
             text.append(line, style="bold reverse" if is_chosen else "")
         self.update(text)

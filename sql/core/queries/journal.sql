@@ -19,14 +19,21 @@ SELECT profile_id FROM sessions WHERE id = %(session_id)s FOR UPDATE;
 DELETE FROM queued_messages WHERE id = %(id)s RETURNING client_message_id, body::text AS body;
 
 -- name: keep_steers_waiting
--- What was meant for the turn before waits for its own.
-UPDATE queued_messages SET mode = 'queue' WHERE session_id = %(session_id)s AND mode = 'steer';
+-- What was meant for the turn before waits for its own; what goes with this turn's prompt goes into it.
+UPDATE queued_messages s SET mode = 'queue'
+WHERE s.session_id = %(session_id)s AND s.mode = 'steer' AND s.goes_with_id IS DISTINCT FROM %(prompt_id)s
+  AND NOT EXISTS (SELECT 1 FROM queued_messages p WHERE p.id = s.goes_with_id);
 
 -- name: has_steers
-SELECT 1 FROM queued_messages WHERE session_id = %(session_id)s AND mode = 'steer' LIMIT 1;
+SELECT 1 FROM queued_messages s
+WHERE s.session_id = %(session_id)s AND s.mode = 'steer'
+  AND NOT EXISTS (SELECT 1 FROM queued_messages p WHERE p.id = s.goes_with_id) LIMIT 1;
 
 -- name: take_steers
-DELETE FROM queued_messages WHERE session_id = %(session_id)s AND mode = 'steer'
+-- Those that go with a prompt that still waits are not for this turn.
+DELETE FROM queued_messages s
+WHERE s.session_id = %(session_id)s AND s.mode = 'steer'
+  AND NOT EXISTS (SELECT 1 FROM queued_messages p WHERE p.id = s.goes_with_id)
 RETURNING id, body::text AS body, client_message_id;
 
 -- name: call_ids

@@ -51,9 +51,9 @@ WITH RECURSIVE archived AS (
 ), unarchived AS (
     UPDATE sessions SET archived_at = NULL WHERE id IN (SELECT id FROM archived)
 )
-INSERT INTO queued_messages (id, session_id, profile_id, body, source, client_message_id, mode)
+INSERT INTO queued_messages (id, session_id, profile_id, body, source, client_message_id, mode, goes_with_id)
 SELECT %(id)s::uuid, %(session_id)s::uuid, %(profile_id)s::text, %(body)s::json, %(source)s::text,
-       %(client_message_id)s::text, %(mode)s::text
+       %(client_message_id)s::text, %(mode)s::text, %(goes_with_id)s::uuid
 WHERE NOT EXISTS (SELECT 1 FROM turns
                   WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s)
   AND NOT EXISTS (SELECT 1 FROM messages

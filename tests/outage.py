@@ -1,0 +1,30 @@
+"""A database that goes away for real, while the server of the tests stays: its connections are cut and refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+
+if TYPE_CHECKING:
+    import psycopg
+
+
+class Outage:
+    """Of one database."""
+
+    def __init__(self, admin: psycopg.Connection, conninfo: str) -> None:
+        self._admin = admin
+        self._name = str(conninfo_to_dict(conninfo)["dbname"])
+
+    def begin(self) -> None:
+        self._allow(False)
+        self._admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [self._name])
+
+    def end(self) -> None:
+        self._allow(True)
+
+    def _allow(self, allowed: bool) -> None:
+        name, value = sql.Identifier(self._name), sql.Literal(allowed)
+        self._admin.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}").format(name, value))
