@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 CORE: Final = "core"
 BUILT_IN: Final = frozenset({
-    "agents", "approvals", "archive", "archived", "compact", "context", "cost", "export", "fork", "help", "model", "new", "plugins",
+    "agents", "approvals", "archive", "archived", "compact", "context", "cost", "export", "fork", "help", "model",
+    "new", "plugins",
     "profile", "queue", "quit", "resume", "retry", "search", "sessions", "skills", "steer", "stop", "tag", "theme",
     "title", "tools", "unarchive", "undo", "usage",
 })  # fmt: skip

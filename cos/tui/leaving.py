@@ -126,7 +126,7 @@ class LeavingApp(App[None]):
             self.farewell = f"Go on with: {self._command} --session {control.current}"
         try:
             if control is None or not await control.drafts.flush():
-                self.not_stored = [visible(text) for text in self.main.not_stored()]
+                self.not_stored = [visible(text) for text in self.ground.not_stored()]
             if self.core is not None:
                 await self.core.close()
         finally:

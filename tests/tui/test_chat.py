@@ -72,7 +72,7 @@ async def test_what_is_typed_into_the_first_picture_goes_on_in_the_main_screen(
     async with app.run_test(size=(120, 40)) as pilot:
         chat = Chat(app, pilot, core_home)
         await pilot.press(*"early", "enter", *"ha")
-        assert app.main_screen is None
+        assert app.main_screen is None and app.ground.not_stored() == ["early", "ha"]
         assert "» early" in chat.screen_text()
         may_import.set()
         # Some of these keys come before the main screen is there, some while it takes over, some after.

@@ -141,6 +141,7 @@ async def test_what_was_written_to_a_core_that_never_came_is_said_at_the_end(cor
     app = CosApp(Opening(open_core=open_broken, timing=QUICK))
     async with app.run_test() as pilot:
         chat = Chat(app, pilot, core_home)
+        await chat.until(lambda: app.main_screen is not None)
         await chat.say("early")
         await pilot.press(*"half")
         may_fail.set()

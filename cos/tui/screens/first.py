@@ -50,6 +50,10 @@ class FirstScreen(ResizableScreen):
     def status_line(self) -> StatusLine:
         return self.query_one(StatusLine)
 
+    def not_stored(self) -> list[str]:
+        """What would be lost if the app ended now."""
+        return [*(outgoing.text for outgoing in self.sent), *filter(None, [self.composer.full_text])]
+
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
         self.sent.append(event.outgoing)
