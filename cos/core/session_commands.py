@@ -161,8 +161,10 @@ class SessionCommands:
         return CommandAnswer()
 
     async def _usage(self, call: CommandCall) -> CommandAnswer:
-        usage = await self._core.sessions.usage(call.open_session.id)
-        return CommandAnswer(text="\n".join(usage_lines(usage)))
+        session_id = call.open_session.id
+        tokens = usage_lines(await self._core.sessions.usage(session_id))
+        more = await self._core.plugins.usage_lines(session_id)
+        return CommandAnswer(text="\n".join([*tokens, *more]))
 
     async def _tools(self, call: CommandCall) -> CommandAnswer:
         tools = self._core.agents[call.profile_id].tools
