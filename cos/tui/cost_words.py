@@ -43,7 +43,7 @@ def apart(figures: Figures) -> str:
     if figures.lost:
         found.append(f"+ {figures.lost:,} lost call{'s' if figures.lost > 1 else ''}")
     if 0 < figures.made_up_usd != figures.cost_usd:
-        found.append(f"incl. {wording.money(figures.made_up_usd)} demo, which nobody pays")
+        found.append(f"incl. {wording.money(figures.made_up_usd)} of the demo")
     return " ".join(found)
 
 

@@ -200,7 +200,12 @@ SELECT g.kind, g.name, r.day, sum(r.calls)::bigint, sum(r.unpriced)::bigint, sum
        sum(r.output_tokens)::bigint, sum(r.cache_read_tokens)::bigint, sum(r.cache_write_5m_tokens)::bigint,
        sum(r.cache_write_1h_tokens)::bigint, sum(r.made_up_usd)
 FROM (
-    SELECT (c.started_at AT TIME ZONE tz)::date AS day, c.profile_id, c.model, c.tags, c.session_path,
+    -- Only by what the groups asked for are made of.
+    SELECT (c.started_at AT TIME ZONE tz)::date AS day,
+           CASE WHEN COALESCE(wanted, 'profile') = 'profile' THEN c.profile_id END AS profile_id,
+           CASE WHEN COALESCE(wanted, 'model') = 'model' THEN c.model END AS model,
+           CASE WHEN wanted IS NULL OR wanted = 'tag' OR wanted LIKE 'key:%' THEN c.tags END AS tags,
+           CASE WHEN COALESCE(wanted, 'tree') IN ('session', 'root', 'tree') THEN c.session_path END AS session_path,
            count(*) AS calls, count(*) FILTER (WHERE c.cost_usd IS NULL AND c.status <> 'lost') AS unpriced,
            count(*) FILTER (WHERE c.status = 'lost') AS lost, count(*) FILTER (WHERE c.is_partial) AS partial,
            COALESCE(sum(c.cost_usd), 0) AS cost_usd, COALESCE(sum(c.cache_saved_usd), 0) AS cache_saved_usd,

@@ -83,7 +83,8 @@ class BudgetState:
         return (
             f"The budget {self.budget.name} is spent: {usd(self.spent_usd)} of {usd(self.limit_usd)}{self._since}. The "
             "next model call was not made. Go on by raising limit_usd under [[bill.budgets]] in commonos.toml and "
-            f"starting cos again, or once with: cos cost override {self.budget.name} AMOUNT{session}"
+            "starting cos again, or once: allow more when you are asked (F4 in cos chat), or with: "
+            f"cos cost override {self.budget.name} AMOUNT{session}"
         )
 
     @property
@@ -113,7 +114,8 @@ class BudgetState:
 
     @property
     def warning(self) -> str:
-        what = "spent; the next model call is stopped" if self.is_spent else f"{int(self.percent)}% spent"
+        stops = "spent; no further model call is made unless you allow more"
+        what = stops if self.is_spent else f"{int(self.percent)}% spent"
         return f"The budget {self.budget.name} is {what}: {usd(self.spent_usd)} of {usd(self.limit_usd)}{self._since}."
 
     @property
