@@ -164,7 +164,7 @@ class ModelCaller:
 
     async def _may_go_on(self, turn: TurnInfo, attempt: _Attempt, stop: dict[str, Any]) -> bool:
         """What the user says, if the plugin that stops the turn has a question."""
-        if "question" not in stop:
+        if not stop.keys() >= {"question", "choices", "answered"}:
             return False
         question, call_id = str(stop["question"]), f"{turn.turn_id}:{attempt.arguments['api_call_count']}"
         request = ApprovalRequest(

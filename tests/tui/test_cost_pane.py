@@ -231,6 +231,18 @@ def test_a_line_above_a_turn_never_cuts_its_cost() -> None:
     assert drawn[0] == f"{words} · {cost}"
 
 
+async def test_usage_says_what_the_session_cost_and_how_fast_its_model_is(core_home: CoreHome) -> None:
+    priced(core_home)
+    core_home.script(answer("one", 100))
+    async with chat_in(core_home) as chat:
+        await chat.ask("first")
+        await chat.say("/usage")
+        await chat.until(lambda: "first token after" in chat.text())
+        lines = [line.split() for line in chat.text().split("\n")]
+        assert ["cost", "$0.2000"] in lines
+        assert ["scripted-1", "first", "token", "after"] in [line[:4] for line in lines]
+
+
 CHILD_CALL = b"""
 INSERT INTO model_calls (turn_id, ordinal, session_id, session_path, profile_id, parent_turn_id, depth, tags, provider,
                          model, cause, attempt, status, cost_usd, price_source, started_at, ended_at, owner_key)
