@@ -106,7 +106,6 @@ class Registrations:
     cli: dict[str, Cli] = field(default_factory=dict)
     offers: dict[str, Any] = field(default_factory=dict)
     repeated: list[Repeated] = field(default_factory=list)
-    usage: list[UsageLines] = field(default_factory=list)
 
 
 class PluginContext:
@@ -178,12 +177,11 @@ class PluginContext:
         return await self._host.titles(session_ids)
 
     def offer(self, name: str, service: Any) -> None:
-        """Let surfaces find `service` under `name` (`LoadedPlugins.offered`), without knowing the plugin."""
-        self._registrations.offers[name] = service
+        """Let surfaces find `service` under `name` (`LoadedPlugins.offered`), without knowing the plugin.
 
-    def register_usage(self, lines: UsageLines) -> None:
-        """Add lines to what `/usage` says of a session. They may raise CosError."""
-        self._registrations.usage.append(lines)
+        `usage` is a `UsageLines`: what `/usage` says of a session besides its tokens. It may raise CosError.
+        """
+        self._registrations.offers[name] = service
 
     def register_cli(self, command: str, run: Cli) -> None:
         """Run the command `cos <command>`. Its arguments are declared in `cos.cli.arguments`."""

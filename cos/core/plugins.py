@@ -36,7 +36,6 @@ from cos.core.plugin_api import PluginContext, Registrations, Repeated
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from uuid import UUID
 
     from cos.agent.hooks import HookBus
     from cos.agent.tools import Tool
@@ -69,15 +68,6 @@ class LoadedPlugins:
     @property
     def repeated(self) -> list[Repeated]:
         return [work for registered in self.registrations.values() for work in registered.repeated]
-
-    async def usage_lines(self, session_id: UUID) -> list[str]:
-        """What plugins know of a session's usage.
-
-        Raises:
-            CosError: one of them cannot tell.
-        """
-        all_lines = [lines for registered in self.registrations.values() for lines in registered.usage]
-        return [line for lines in all_lines for line in await lines(session_id)]
 
     def offered(self, name: str) -> Any | None:
         """What a plugin offers under `name`; None when no enabled plugin does."""

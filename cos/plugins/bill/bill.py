@@ -38,7 +38,7 @@ class Bill:
         self.recorder.register(ctx)
         ctx.offer("bill", self.reports)
         ctx.register_cli("cost", self.cost)
-        ctx.register_usage(self.usage)
+        ctx.offer("usage", self.usage)
         ctx.repeat(SWEEP_SECONDS, "CommonBill's ledger", self.keep)
         ctx.on_close(self.recorder.save)
 
