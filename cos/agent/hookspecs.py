@@ -60,7 +60,9 @@ HOOKS: Final[dict[str, HookSpec]] = {
     ),
     "pre_api_request": HookSpec(
         "Before each attempt of a model call. The first {'action': 'stop', 'message', 'stop_reason'} ends the turn as "
-        "failed: nothing is sent. `attempt` counts from 1; `purpose` is turn or compaction.",
+        "failed: nothing is sent. With 'question', 'choices' and 'answered' the user is asked first: "
+        "`await answered(answer)` says whether to go on, and then the hook fires again. `attempt` counts from 1; "
+        "`purpose` is turn or compaction.",
         _ATTEMPT,
     ),
     "post_api_request": HookSpec(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from cos.agent.approver import ApprovalRequest, Approver
 from cos.agent.errors import CosError, TurnCancelled, TurnStopped
 from cos.agent.events import ContextUpdated, RetryScheduled, Usage
 from cos.agent.hook_rules import first_action
@@ -23,11 +24,13 @@ from cos.agent.provider import (
     ThinkingChunk,
 )
 from cos.agent.shown_reply import ShownReply, UnseenReply
+from cos.agent.tools import CallDescription
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cos.agent.hooks import HookBus
+    from cos.agent.identity import TurnInfo
     from cos.agent.images import Blobs
     from cos.agent.journal import Journal
     from cos.agent.messages import Message
@@ -49,6 +52,11 @@ class _Attempt:
     def reply(self) -> ModelReply:
         return self.stream.reply() if self.stream else ModelReply()
 
+    def begin_again(self) -> None:
+        """Before the request has left: what it waited for the user is no part of its time."""
+        self.began = time.monotonic()
+        self.arguments = self.arguments | {"started_at": datetime.now(UTC)}
+
     def ending(self) -> dict[str, Any]:
         return self.arguments | {
             "ended_at": datetime.now(UTC),
@@ -61,12 +69,19 @@ class ModelCaller:
     """Makes the model calls of one profile's turns."""
 
     def __init__(
-        self, provider: Provider, hooks: HookBus, journal: Journal, retry: RetryPolicy, blobs: Blobs | None = None
+        self,
+        provider: Provider,
+        hooks: HookBus,
+        journal: Journal,
+        approver: Approver,
+        retry: RetryPolicy,
+        blobs: Blobs | None = None,
     ) -> None:
         self._provider = provider
         self._blobs = blobs
         self._hooks = hooks
         self._journal = journal
+        self._approver = approver
         self._retry = retry
 
     async def call(self, state: TurnState, *, allow_tools: bool = True) -> ModelReply:
@@ -88,7 +103,7 @@ class ModelCaller:
             state.model_calls += 1
             attempt = _Attempt(number, self._attempt_arguments(state, request) | {"attempt": number})
             try:
-                await state.cancel.guard(self._let_out(attempt))
+                await state.cancel.guard(self._let_out(state.turn, attempt))
                 await state.cancel.guard(self._stream(shown, request, attempt))
             except ProviderUnavailable as error:
                 await self._failed(state, attempt, error)
@@ -131,16 +146,36 @@ class ModelCaller:
         state.meter = event.meter
         state.publish(event)
 
-    async def _let_out(self, attempt: _Attempt) -> None:
+    async def _let_out(self, turn: TurnInfo, attempt: _Attempt) -> None:
         """
         Raises:
+            TurnCancelled: the user was asked, and the question was cancelled.
             TurnStopped: a plugin stops the turn here.
         """
-        returns = await self._hooks.fire("pre_api_request", **attempt.arguments)
-        stop = first_action(returns, frozenset({"stop"}))
-        if stop is not None:
-            message = str(stop.get("message") or "a plugin stopped the turn before its next model call")
-            raise TurnStopped(message, stop_reason=str(stop.get("stop_reason") or "stopped"))
+        while True:
+            returns = await self._hooks.fire("pre_api_request", **attempt.arguments)
+            stop = first_action(returns, frozenset({"stop"}))
+            if stop is None:
+                return
+            if not await self._may_go_on(turn, attempt, stop):
+                message = str(stop.get("message") or "a plugin stopped the turn before its next model call")
+                raise TurnStopped(message, stop_reason=str(stop.get("stop_reason") or "stopped"))
+            attempt.begin_again()
+
+    async def _may_go_on(self, turn: TurnInfo, attempt: _Attempt, stop: dict[str, Any]) -> bool:
+        """What the user says, if the plugin that stops the turn has a question."""
+        if not stop.keys() >= {"question", "choices", "answered"}:
+            return False
+        question, call_id = str(stop["question"]), f"{turn.turn_id}:{attempt.arguments['api_call_count']}"
+        request = ApprovalRequest(
+            turn=turn, call_id=call_id, name="cos", args={}, risk="read",
+            description=CallDescription(title=question.split("\n")[0], detail=question), reasons=("cos asks you",),
+            kind="question", choices=tuple(stop["choices"]),
+        )  # fmt: skip
+        answer = await self._approver.ask(request)
+        if answer.decision == "cancelled":
+            raise TurnCancelled(answer.reason or "the question was cancelled")
+        return bool(await stop["answered"](answer))
 
     async def _stream(self, shown: ShownReply | UnseenReply, request: ModelRequest, attempt: _Attempt) -> None:
         limit = self._retry.silence_seconds

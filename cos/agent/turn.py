@@ -96,7 +96,7 @@ class Agent:
         self._journal = journal
         self._publish = publish
         self._options, inputs = options or AgentOptions(), inputs or TurnInputs()
-        self._model = ModelCaller(provider, hooks, journal, self._options.retry, inputs.blobs)
+        self._model = ModelCaller(provider, hooks, journal, approver, self._options.retry, inputs.blobs)
         self._compactor = Compactor(self._model, journal, self._options.compact_at)
         self._steers = inputs.steers
         self._calls = CallRunner(hooks, journal, approver)

@@ -49,11 +49,15 @@ class TurnCost:
 
     def __init__(self) -> None:
         self.usd: Decimal | None = None
+        self.made_up_usd = Decimal(0)
+        """How much of it nobody pays: the demo's."""
         self._is_unpriced = False
 
     @property
     def words(self) -> str:
-        return "" if self.usd is None else f", ${self.usd:.4f}"
+        if self.usd is None:
+            return ""
+        return f", ${self.usd:.4f}" + (" at the demo's made-up prices" if self.usd == self.made_up_usd > 0 else "")
 
     def see(self, event: CoreEvent) -> None:
         if not isinstance(event, PluginEvent) or event.type != "bill.call_recorded":
@@ -63,6 +67,7 @@ class TurnCost:
             self.usd, self._is_unpriced = None, True
         else:
             self.usd = cost + (self.usd or 0)
+            self.made_up_usd += cost if getattr(event, "is_made_up", False) else 0
 
 
 class JsonOutput:
@@ -87,6 +92,7 @@ class JsonOutput:
         data = event_object(self._lines, event)
         if isinstance(event, TurnCompleted):
             data["cost_usd"] = None if self._cost.usd is None else float(self._cost.usd)
+            data["made_up_usd"] = float(self._cost.made_up_usd)
         print(json.dumps(data, ensure_ascii=False), flush=True)
 
     def reply(self, text: str) -> None:

@@ -85,7 +85,7 @@ class Core:
 
     @property
     def session_list(self) -> SessionList:
-        return SessionList(self.database)
+        return SessionList(self.database, self.plugins.offered("bill"))
 
     @property
     def exports(self) -> Exports:

@@ -74,7 +74,7 @@ class TerminalAnswers:
 
 def _shown(request: ApprovalRequested) -> str:
     if request.kind == "question":
-        return f"The agent asks you:\n\n{exact(numbered(request.detail, request.choices))}"
+        return f"{visible(request.reason).capitalize()}:\n\n{exact(numbered(request.detail, request.choices))}"
     place = f"\n\n  in {visible(request.cwd)}" if request.cwd else ""
     return f"{request.name} wants to run, and {request.reason}:\n\n{exact(request.detail or request.title)}{place}"
 

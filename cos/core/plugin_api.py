@@ -9,9 +9,10 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
 
 from pydantic import BaseModel
 
@@ -31,10 +32,8 @@ from cos.core.workspace_files import find_ripgrep
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
     from pathlib import Path
     from typing import LiteralString
-    from uuid import UUID
 
     from cos.agent.hooks import Callback
     from cos.agent.identity import TurnInfo
@@ -61,6 +60,8 @@ class CliAnswer:
 
 Cli = Callable[["Namespace"], Awaitable[CliAnswer]]
 """The parsed arguments -> what to print."""
+UsageLines = Callable[[UUID], Awaitable[Sequence[str]]]
+"""A session -> what a plugin knows of its usage."""
 M = TypeVar("M", bound=BaseModel)
 
 __all__ = [
@@ -176,7 +177,10 @@ class PluginContext:
         return await self._host.titles(session_ids)
 
     def offer(self, name: str, service: Any) -> None:
-        """Let surfaces find `service` under `name` (`LoadedPlugins.offered`), without knowing the plugin."""
+        """Let surfaces find `service` under `name` (`LoadedPlugins.offered`), without knowing the plugin.
+
+        `usage` is a `UsageLines`: what `/usage` says of a session besides its tokens. It may raise CosError.
+        """
         self._registrations.offers[name] = service
 
     def register_cli(self, command: str, run: Cli) -> None:

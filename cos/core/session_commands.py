@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cos.agent.provider import Provider
     from cos.agent.steering import DeliveryMode
     from cos.core.dispatcher import Dispatcher, ProfileAgent
+    from cos.core.plugin_api import UsageLines
     from cos.core.plugins import LoadedPlugins
     from cos.core.postgres.exports import Exports
     from cos.core.postgres.session_options import SessionOptions
@@ -161,8 +162,11 @@ class SessionCommands:
         return CommandAnswer()
 
     async def _usage(self, call: CommandCall) -> CommandAnswer:
-        usage = await self._core.sessions.usage(call.open_session.id)
-        return CommandAnswer(text="\n".join(usage_lines(usage)))
+        session_id = call.open_session.id
+        tokens = usage_lines(await self._core.sessions.usage(session_id))
+        usage: UsageLines | None = self._core.plugins.offered("usage")
+        more = await usage(session_id) if usage else []
+        return CommandAnswer(text="\n".join([*tokens, *more]))
 
     async def _tools(self, call: CommandCall) -> CommandAnswer:
         tools = self._core.agents[call.profile_id].tools

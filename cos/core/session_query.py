@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Final, Literal, get_args
 
 from cos.agent.errors import CosError, TagError
@@ -23,6 +24,7 @@ LONGEST = 200
 
 _PIECES = re.compile(r'"([^"]*)"|(\S+)')
 _SPAN = re.compile(r"([0-9]{1,6})([mhdw])")
+_BOUND = re.compile(r"([<>]=?)\$?([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _OTHER_NAMES: Final = {"status": "state"}
 _TAG_KEY = re.compile(r"[a-z0-9_-]+:?")
@@ -30,6 +32,14 @@ _TAG_KEY = re.compile(r"[a-z0-9_-]+:?")
 
 class SessionQueryError(CosError):
     """A piece of a filter that means nothing; the sentence names it and what could be meant."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostBound:
+    """What a session with its children has cost, so far as it is known."""
+
+    operator: Literal[">", ">=", "<", "<="]
+    usd: Decimal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +56,19 @@ class SessionQuery:
     state: State | None = None
     since: datetime | None = None
     """Its newest activity is no older."""
+    cost: CostBound | None = None
 
     @property
     def is_empty(self) -> bool:
         return self == SessionQuery()
 
 
-def parse_session_query(text: str, *, now: datetime, profiles: Collection[str]) -> SessionQuery:
-    """Free words, "a phrase", `#key:value`, `#key`, `profile:`, `state:`, `since:2h|3d|2026-11-01`.
+def parse_session_query(
+    text: str, *, now: datetime, profiles: Collection[str], knows_cost: bool = False
+) -> SessionQuery:
+    """Free words, "a phrase", `#key:value`, `#key`, `profile:`, `state:`, `since:2h|3d|2026-11-01`, `cost:>1`.
+
+    `knows_cost`: somebody keeps account of what sessions cost.
 
     Raises:
         SessionQueryError: one sentence about the first piece that means nothing.
@@ -75,8 +90,8 @@ def parse_session_query(text: str, *, now: datetime, profiles: Collection[str]) 
             named[key] = value
         elif phrase or (piece and piece != "#"):
             words.append(phrase or piece)
-    if "cost" in named:
-        raise SessionQueryError("cost: needs what sessions cost, which comes with the bill plugin; take it out")
+    if "cost" in named and not knows_cost:
+        raise SessionQueryError("CommonBill is not enabled, so nobody knows what sessions cost; take cost: out")
     profile, state = named.get("profile"), named.get("state")
     return SessionQuery(
         words=tuple(words),
@@ -85,6 +100,7 @@ def parse_session_query(text: str, *, now: datetime, profiles: Collection[str]) 
         profile_id=None if profile is None else _one_of("profile", profile, sorted(profiles)),
         state=None if state is None else _one_of("state", state, STATES),  # type: ignore[arg-type]  # one of `STATES`
         since=_since(named["since"], now) if "since" in named else None,
+        cost=_cost(named["cost"]) if "cost" in named else None,
     )
 
 
@@ -116,6 +132,15 @@ def _one_of(key: str, value: str, allowed: Collection[str]) -> str:
     begun = [name for name in allowed if value and name.startswith(value)]
     hint = f"did you mean {key}:{(begun or near)[0]}?" if begun or near else f"it takes {', '.join(allowed)}"
     raise SessionQueryError(f"{key}:{value} names no {key}; {hint}")
+
+
+def _cost(value: str) -> CostBound:
+    bound = _BOUND.fullmatch(value)
+    if bound is None:
+        raise SessionQueryError(
+            f"cost:{value} is no bound in US dollars; write cost:>1, cost:>=0.50, cost:<2 or cost:<=2"
+        )
+    return CostBound(bound[1], Decimal(bound[2]))  # type: ignore[arg-type]  # the pattern allows no other
 
 
 def _since(value: str, now: datetime) -> datetime:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -24,6 +24,11 @@ class Figures(Protocol):
     def lost(self) -> int: ...
     @property
     def cost_usd(self) -> Decimal: ...
+    @property
+    def made_up_usd(self) -> Decimal:
+        """How much of `cost_usd` nobody pays: the demo's."""
+        ...
+
     @property
     def cache_saved_usd(self) -> Decimal: ...
     @property
@@ -65,6 +70,17 @@ class SessionCost(Protocol):
     def own(self) -> Figures: ...
     @property
     def with_children(self) -> Figures: ...
+    @property
+    def children(self) -> Figures: ...
+
+
+class TurnCost(SessionCost, Protocol):
+    """Of one turn, with the turns that were delegated in it."""
+
+    @property
+    def turn_id(self) -> UUID: ...
+    @property
+    def session_id(self) -> UUID: ...
 
 
 class DayCost(Protocol):
@@ -72,6 +88,8 @@ class DayCost(Protocol):
     def day(self) -> date: ...
     @property
     def cost_usd(self) -> Decimal: ...
+    @property
+    def made_up_usd(self) -> Decimal: ...
 
 
 class Budget(Protocol):
@@ -122,6 +140,8 @@ class CallRow(Protocol):
     @property
     def cost_usd(self) -> Decimal | None: ...
     @property
+    def is_made_up(self) -> bool: ...
+    @property
     def ttft_ms(self) -> int | None: ...
 
 
@@ -146,6 +166,14 @@ class Bill(Protocol):
     async def today(self, key: str | None = None) -> Report: ...
     async def today_is(self) -> date: ...
     async def session(self, session_id: UUID) -> SessionCost: ...
+    async def sessions(self, session_ids: Sequence[UUID]) -> Mapping[UUID, SessionCost]:
+        """Those without a call are left out."""
+        ...
+
+    async def turns(self, turn_ids: Sequence[UUID]) -> Sequence[TurnCost]:
+        """Of these turns and those above them; without those that have no ended call."""
+        ...
+
     async def budgets(self, session_id: UUID | None = None) -> Sequence[BudgetState]: ...
     async def override(self, state: Any, extra_usd: Decimal, granted_by: str) -> None:
         """Let a budget, as `budgets` gave it, spend more, once."""

@@ -162,7 +162,7 @@ def _prompt(call: CallRow) -> int | None:
 
 def _cost(call: CallRow) -> str:
     if call.cost_usd is not None:
-        return wording.money(call.cost_usd)
+        return cost_words.dollars(call.cost_usd, call.cost_usd if call.is_made_up else Decimal(0))
     return {"running": "under way", "lost": "unknown"}.get(call.status, "no price")
 
 

@@ -12,7 +12,7 @@ from cos.tui import wording
 from cos.tui.transcript.lines import shorten
 
 if TYPE_CHECKING:
-    from cos.tui.cost_port import BudgetState, Figures, Group
+    from cos.tui.cost_port import BudgetState, Figures, Group, SessionCost
 
 WARN_PERCENT = 80
 NONE = "(none)"
@@ -25,7 +25,14 @@ def cost(figures: Figures) -> str:
     """The amount; `no price` when no call has a known one, `no call` when there was none."""
     if not figures.calls:
         return "no call"
-    return "no price" if figures.unpriced + figures.lost == figures.calls else wording.money(figures.cost_usd)
+    if figures.unpriced + figures.lost == figures.calls:
+        return "no price"
+    return dollars(figures.cost_usd, figures.made_up_usd)
+
+
+def dollars(usd: Decimal, made_up_usd: Decimal) -> str:
+    """`$0.0034`, and `$0.0034 demo` when nobody pays it."""
+    return f"{wording.money(usd)} demo" if 0 < usd == made_up_usd else wording.money(usd)
 
 
 def apart(figures: Figures) -> str:
@@ -35,14 +42,28 @@ def apart(figures: Figures) -> str:
         found.append(f"+ {_calls(figures.unpriced)} without a price")
     if figures.lost:
         found.append(f"+ {figures.lost:,} lost call{'s' if figures.lost > 1 else ''}")
+    if 0 < figures.made_up_usd != figures.cost_usd:
+        found.append(f"incl. {wording.money(figures.made_up_usd)} of the demo")
     return " ".join(found)
+
+
+def known(figures: Figures) -> str:
+    """As `cost`, with ` +?` when that is not all."""
+    amount = cost(figures)
+    is_all = amount in {"no price", "no call"} or not (figures.unpriced or figures.lost)
+    return amount if is_all else f"{amount} +?"
+
+
+def own_and_children(of: SessionCost) -> str:
+    """`$0.1000`, or `$0.1000 + $0.6500 children`."""
+    if of.with_children.calls == of.own.calls:
+        return known(of.own)
+    return f"{known(of.own)} + {known(of.children)} children"
 
 
 def today(figures: Figures) -> str:
     """For the status line: `today $4.1200`, with ` +?` when that is not all."""
-    amount = cost(figures) if figures.calls else wording.money(figures.cost_usd)
-    is_all = amount == "no price" or not (figures.unpriced or figures.lost)
-    return f"today {amount}{'' if is_all else ' +?'}"
+    return f"today {known(figures) if figures.calls else wording.money(figures.cost_usd)}"
 
 
 def tokens(figures: Figures) -> str:

@@ -63,6 +63,7 @@ class FeedReader:
             return
         if isinstance(event, PluginEvent):
             self._control.cost.take(event)
+            await self._control.turn_costs.take(event)
             return
         self._conversations.take(event)
         if isinstance(event, TurnCompleted):

@@ -26,6 +26,7 @@ from cos.tui.session_monitor import SessionMonitor
 from cos.tui.stored_matches import StoredMatches
 from cos.tui.tally import Tally
 from cos.tui.turn_actions import TurnActions
+from cos.tui.turn_costs import TurnCosts
 from cos.tui.unsent import UnsentMessages
 from cos.tui.welcome import welcome
 
@@ -43,6 +44,7 @@ class SessionControl:
         self.screen = screen
         self._core = core
         self._screen = screen
+        bill = core.plugins.offered("bill")
         self.prompts = core.prompts
         self._conversations = Conversations()
         self._tally = Tally(core.sessions)
@@ -68,14 +70,15 @@ class SessionControl:
         self.sending = Sending(delivery, screen, self._conversations, self._places, self.drafts, self)
         self.queue = QueueControl(core.queue, screen, self.sending, self.unsent, lambda: self.place)
         self.monitor = SessionMonitor(
-            core.session_list, screen, core.profiles, changed=self._refresh_queue, trouble=self.say_trouble
+            core.session_list, screen, core.profiles, bill, changed=self._refresh_queue, trouble=self.say_trouble
         )
         self.seeing = Seeing(core.edits, self.monitor, screen, lambda: {self.current, self.peeking.session_id})
         self.peeking = Peeking(self, self._conversations, self._places, core.dispatcher.commands)
         self.catching_up = CatchingUp(self, self._conversations, core.pulse)
         self.actions = SessionActions(self, core.edits)
         self.turns = TurnActions(self, core.edits, core.dispatcher)
-        self.cost = CostKeeper(core.plugins.offered("bill"), lambda: self.current, self.draw)
+        self.cost = CostKeeper(bill, lambda: self.current, self.draw)
+        self.turn_costs = TurnCosts(bill, self._conversations)
         self.feed = FeedReader(self, self._conversations, self._tally, core.dispatcher)
 
     @property
@@ -145,6 +148,7 @@ class SessionControl:
             return
         page = await self._core.sessions.transcript(conversation.session_id, before=conversation.oldest_ordinal)
         conversation.load_older(entries_of(page), page.messages[0].ordinal if page.has_older else None)
+        await self.turn_costs.read(page.turns)
 
     def interrupt(self) -> None:
         """Stop the open session's turn, and no other."""
@@ -181,6 +185,7 @@ class SessionControl:
             page = await self._core.sessions.transcript(session_id)
             conversation.load(entries_of(page), page.messages[0].ordinal if page.has_older else None)
             self._conversations.begin(session_id, page.turns.values())
+            await self.turn_costs.read(page.turns)
             await self._tally.read(session_id)
 
     def _leave(self) -> Place:

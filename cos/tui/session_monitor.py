@@ -15,6 +15,7 @@ from cos.agent.events import MessageDelta, ThinkingDelta, ToolOutput
 from cos.core.live import PluginEvent, SessionEvent, session_of
 from cos.core.session_query import SessionQuery, SessionQueryError, parse_session_query
 from cos.tui import wording
+from cos.tui.cost_port import CALL_RECORDED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Coroutine
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from cos.core.live import CoreEvent
     from cos.core.postgres.session_list import Refreshed, SessionList
     from cos.core.sessions import SessionRow
+    from cos.tui.cost_port import Bill
     from cos.tui.screens.main import MainScreen
 
 PAUSE_SECONDS = 0.1
@@ -45,6 +47,7 @@ class SessionMonitor:
         listing: SessionList,
         screen: MainScreen,
         profiles: Collection[str],
+        bill: Bill | None,
         *,
         changed: Callable[[Collection[UUID]], Awaitable[None]],
         trouble: Callable[[str], None],
@@ -53,6 +56,7 @@ class SessionMonitor:
         self._listing = listing
         self._screen = screen
         self._profiles = profiles
+        self._bill = bill
         self._changed = changed
         self._trouble = trouble
         self._query = SessionQuery()
@@ -78,7 +82,7 @@ class SessionMonitor:
                 lines.draw_again([session_of(event)])
             if isinstance(event, MessageDelta | ThinkingDelta | ToolOutput):
                 return
-        if event.type in _CHANGES:
+        if event.type in _CHANGES or event.type == CALL_RECORDED:
             self.touch(session_of(event))
 
     def touch(self, session_id: UUID) -> None:
@@ -136,7 +140,9 @@ class SessionMonitor:
         """Show only what the filter lets through; a piece that means nothing is said, and the list stays."""
         pane = self._screen.sessions
         try:
-            query = parse_session_query(text, now=wording.now(), profiles=self._profiles)
+            query = parse_session_query(
+                text, now=wording.now(), profiles=self._profiles, knows_cost=self._listing.knows_cost
+            )
         except SessionQueryError as error:
             pane.say(str(error))
             return
@@ -253,6 +259,10 @@ class SessionMonitor:
         self._screen.sessions.count()
         if rows:
             await self._changed({row.id for row in rows})
+        if rows and self._bill is not None:
+            ids, lines = [row.id for row in rows], self._screen.sessions.lines
+            lines.costs.update(await self._bill.sessions(ids))
+            lines.draw_again(ids)
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
         try:

@@ -54,6 +54,7 @@ CREATE TABLE IF NOT EXISTS model_calls (
 CREATE INDEX IF NOT EXISTS model_calls_by_time ON model_calls (started_at);
 CREATE INDEX IF NOT EXISTS model_calls_by_session ON model_calls (session_id, started_at);
 CREATE INDEX IF NOT EXISTS model_calls_by_path ON model_calls USING gin (session_path);
+CREATE INDEX IF NOT EXISTS model_calls_by_parent_turn ON model_calls (parent_turn_id) WHERE parent_turn_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS model_calls_running ON model_calls (owner_key) WHERE status = 'running';
 CREATE INDEX IF NOT EXISTS model_calls_unpriced ON model_calls (started_at)
     WHERE cost_usd IS NULL AND status NOT IN ('running', 'lost');
@@ -83,6 +84,8 @@ CREATE TABLE IF NOT EXISTS bill_sums (
     cache_write_1h_tokens bigint NOT NULL,
     PRIMARY KEY (kind, name, day)
 );
+-- Of cost_usd: see bill_made_up.
+ALTER TABLE bill_sums ADD COLUMN IF NOT EXISTS made_up_usd numeric NOT NULL DEFAULT 0;
 CREATE INDEX IF NOT EXISTS bill_sums_by_day ON bill_sums (kind, day);
 
 -- Once in a period a budget says that it is nearly or wholly spent. period_key: the first day, or the root session.
@@ -108,16 +111,27 @@ CREATE TABLE IF NOT EXISTS bill_overrides (
 CREATE INDEX IF NOT EXISTS bill_overrides_by_period ON bill_overrides (scope, period, period_key);
 
 -- The groups of a call. Of kind `tag` one for each tag ('' without any), of kind `key:<key>` one for each key, named
--- by all values that the call has for it; of every other kind exactly one. root: the call counts for its root session.
-CREATE OR REPLACE FUNCTION bill_groups(profile_id text, model text, tags text[], session_id uuid, root_session_id uuid)
+-- by all values that the call has for it; of kind `tree` one for each session below the root that it counts for, its own
+-- included; of every other kind exactly one. root: the call counts for its root session.
+DROP FUNCTION IF EXISTS bill_groups(text, text, text[], uuid, uuid);
+CREATE OR REPLACE FUNCTION bill_groups(profile_id text, model text, tags text[], session_path uuid[])
 RETURNS TABLE (kind text, name text) LANGUAGE sql IMMUTABLE AS $$
-SELECT * FROM (VALUES ('all', ''), ('profile', profile_id), ('model', model), ('session', session_id::text),
-                      ('root', root_session_id::text)) AS v (kind, name)
+SELECT * FROM (VALUES ('all', ''), ('profile', profile_id), ('model', model),
+                      ('session', session_path[cardinality(session_path)]::text), ('root', session_path[1]::text))
+         AS v (kind, name)
+UNION ALL
+SELECT 'tree', p.id::text FROM unnest(session_path[2:]) AS p (id)
 UNION ALL
 SELECT 'tag', t.tag FROM unnest(CASE WHEN tags = '{}' THEN ARRAY[''] ELSE tags END) AS t (tag)
 UNION ALL
 SELECT 'key:' || split_part(t.tag, ':', 1), string_agg(split_part(t.tag, ':', 2), ' + ' ORDER BY t.tag)
 FROM unnest(tags) AS t (tag) GROUP BY split_part(t.tag, ':', 1)
+$$;
+
+-- How much of a cost nobody pays: the demo shows what its calls would cost at prices that are made up.
+CREATE OR REPLACE FUNCTION bill_made_up(price_source text, cost_usd numeric) RETURNS numeric
+LANGUAGE sql IMMUTABLE AS $$
+SELECT CASE WHEN price_source = 'demo prices, made up' THEN COALESCE(cost_usd, 0) ELSE 0 END
 $$;
 
 -- Add one call to its groups (sign 1) or take it away (sign -1).
@@ -131,8 +145,8 @@ BEGIN
            sign * COALESCE(call.cost_usd, 0), sign * COALESCE(call.cache_saved_usd, 0),
            sign * COALESCE(call.input_tokens, 0), sign * COALESCE(call.output_tokens, 0),
            sign * COALESCE(call.cache_read_tokens, 0), sign * COALESCE(call.cache_write_5m_tokens, 0),
-           sign * COALESCE(call.cache_write_1h_tokens, 0)
-    FROM bill_groups(call.profile_id, call.model, call.tags, call.session_id, call.root_session_id) g
+           sign * COALESCE(call.cache_write_1h_tokens, 0), sign * bill_made_up(call.price_source, call.cost_usd)
+    FROM bill_groups(call.profile_id, call.model, call.tags, call.session_path) g
     ORDER BY 1, 2
     ON CONFLICT ON CONSTRAINT bill_sums_pkey DO UPDATE
     SET calls = b.calls + excluded.calls, unpriced = b.unpriced + excluded.unpriced, lost = b.lost + excluded.lost,
@@ -142,7 +156,8 @@ BEGIN
         output_tokens = b.output_tokens + excluded.output_tokens,
         cache_read_tokens = b.cache_read_tokens + excluded.cache_read_tokens,
         cache_write_5m_tokens = b.cache_write_5m_tokens + excluded.cache_write_5m_tokens,
-        cache_write_1h_tokens = b.cache_write_1h_tokens + excluded.cache_write_1h_tokens;
+        cache_write_1h_tokens = b.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
+        made_up_usd = b.made_up_usd + excluded.made_up_usd;
 END $$;
 
 CREATE OR REPLACE FUNCTION bill_keep_sums() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -166,13 +181,16 @@ END $$;
 
 -- Sums of the days from `since` to before `until` (NULL = no bound), one row per day and group of the kind `wanted`
 -- (NULL = of every kind). Days of the kept time zone come from bill_sums, those of any other from the rows.
-CREATE OR REPLACE FUNCTION bill_facts(wanted text, since date, until date, tz text)
+DROP FUNCTION IF EXISTS bill_facts(text, date, date, text);
+CREATE FUNCTION bill_facts(wanted text, since date, until date, tz text)
 RETURNS TABLE (kind text, name text, day date, calls bigint, unpriced bigint, lost bigint, partial bigint,
                cost_usd numeric, cache_saved_usd numeric, input_tokens bigint, output_tokens bigint,
-               cache_read_tokens bigint, cache_write_5m_tokens bigint, cache_write_1h_tokens bigint)
+               cache_read_tokens bigint, cache_write_5m_tokens bigint, cache_write_1h_tokens bigint,
+               made_up_usd numeric)
 LANGUAGE sql STABLE AS $$
 SELECT b.kind, b.name, b.day, b.calls, b.unpriced, b.lost, b.partial, b.cost_usd, b.cache_saved_usd, b.input_tokens,
-       b.output_tokens, b.cache_read_tokens, b.cache_write_5m_tokens, b.cache_write_1h_tokens
+       b.output_tokens, b.cache_read_tokens, b.cache_write_5m_tokens, b.cache_write_1h_tokens,
+       b.made_up_usd
 FROM bill_sums b
 WHERE tz = (SELECT s.timezone FROM bill_state s) AND b.calls <> 0 AND (wanted IS NULL OR b.kind = wanted)
   AND b.day >= COALESCE(since, '-infinity') AND b.day < COALESCE(until, 'infinity')
@@ -180,23 +198,29 @@ UNION ALL
 SELECT g.kind, g.name, r.day, sum(r.calls)::bigint, sum(r.unpriced)::bigint, sum(r.lost)::bigint,
        sum(r.partial)::bigint, sum(r.cost_usd), sum(r.cache_saved_usd), sum(r.input_tokens)::bigint,
        sum(r.output_tokens)::bigint, sum(r.cache_read_tokens)::bigint, sum(r.cache_write_5m_tokens)::bigint,
-       sum(r.cache_write_1h_tokens)::bigint
+       sum(r.cache_write_1h_tokens)::bigint, sum(r.made_up_usd)
 FROM (
-    SELECT (c.started_at AT TIME ZONE tz)::date AS day, c.profile_id, c.model, c.tags, c.session_id, c.root_session_id,
+    -- Only by what the groups asked for are made of.
+    SELECT (c.started_at AT TIME ZONE tz)::date AS day,
+           CASE WHEN COALESCE(wanted, 'profile') = 'profile' THEN c.profile_id END AS profile_id,
+           CASE WHEN COALESCE(wanted, 'model') = 'model' THEN c.model END AS model,
+           CASE WHEN wanted IS NULL OR wanted = 'tag' OR wanted LIKE 'key:%' THEN c.tags END AS tags,
+           CASE WHEN COALESCE(wanted, 'tree') IN ('session', 'root', 'tree') THEN c.session_path END AS session_path,
            count(*) AS calls, count(*) FILTER (WHERE c.cost_usd IS NULL AND c.status <> 'lost') AS unpriced,
            count(*) FILTER (WHERE c.status = 'lost') AS lost, count(*) FILTER (WHERE c.is_partial) AS partial,
            COALESCE(sum(c.cost_usd), 0) AS cost_usd, COALESCE(sum(c.cache_saved_usd), 0) AS cache_saved_usd,
            COALESCE(sum(c.input_tokens), 0) AS input_tokens, COALESCE(sum(c.output_tokens), 0) AS output_tokens,
            COALESCE(sum(c.cache_read_tokens), 0) AS cache_read_tokens,
            COALESCE(sum(c.cache_write_5m_tokens), 0) AS cache_write_5m_tokens,
-           COALESCE(sum(c.cache_write_1h_tokens), 0) AS cache_write_1h_tokens
+           COALESCE(sum(c.cache_write_1h_tokens), 0) AS cache_write_1h_tokens,
+           sum(bill_made_up(c.price_source, c.cost_usd)) AS made_up_usd
     FROM model_calls c
     WHERE tz IS DISTINCT FROM (SELECT s.timezone FROM bill_state s) AND c.status <> 'running'
       AND c.started_at >= COALESCE(since::timestamp AT TIME ZONE tz, '-infinity')
       AND c.started_at < COALESCE(until::timestamp AT TIME ZONE tz, 'infinity')
-    GROUP BY 1, 2, 3, 4, 5, 6
+    GROUP BY 1, 2, 3, 4, 5
 ) AS r
-CROSS JOIN LATERAL bill_groups(r.profile_id, r.model, r.tags, r.session_id, r.root_session_id) AS g
+CROSS JOIN LATERAL bill_groups(r.profile_id, r.model, r.tags, r.session_path) AS g
 WHERE wanted IS NULL OR g.kind = wanted
 GROUP BY 1, 2, 3
 $$;

@@ -10,7 +10,10 @@ import shutil
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 from psycopg.conninfo import make_conninfo
 
@@ -83,6 +86,12 @@ async def main(state: Path) -> None:
             await measure("today by client", reports.today)
             await measure("the last 14 days", reports.last_days)
             await measure("one session with its children", lambda: reports.session(busy))
+            some = await bill.rows("SELECT DISTINCT ON (session_id) session_id, turn_id FROM model_calls LIMIT 2000")
+            page = [row["session_id"] for row in some]
+            await measure("a page of 100 sessions with their children", lambda: reports.sessions(page[:100]))
+            turns = [row["turn_id"] for row in some[:100]]
+            await measure("a page of 100 turns with those below them", lambda: reports.turns(turns))
+            await measure("2,000 sessions filtered by cost", lambda: filtered(bill, page))
             await measure("a year by session", lambda: reports.report("session", year), 2)
             tokyo = Span(since=year.since, timezone="Asia/Tokyo")
             await measure("a year by client in another time zone", lambda: reports.report("client", tokyo), 2)
@@ -98,6 +107,13 @@ async def main(state: Path) -> None:
             await recording(bill)
     finally:
         server.leave()
+
+
+async def filtered(bill: BillBench, session_ids: list[UUID]) -> None:
+    async def work(connection: Any) -> object:
+        return await bill.reports.costing(connection, session_ids, ">", Decimal("0.2"))
+
+    await bill.database.transaction(work)
 
 
 async def recording(bill: BillBench) -> None:

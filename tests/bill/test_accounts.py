@@ -1,7 +1,7 @@
 """CommonBill against the local API server, which keeps its own account: they agree to the token and to the last digit.
 
 Random conversations with retries, broken streams, cancels, delegation three levels deep, cache figures and changes of
-model. The server knows only what it told its clients, and prices it by a list of its own. It may
+model, several at once. The server knows only what it told its clients, and prices it by a list of its own. It may
 close a reply with several final figures, of which the last count once (H-029).
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,7 +18,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from cos.agent.cancellation import CancelToken
@@ -48,6 +49,8 @@ RATES = {  # input, output, cache read, cache write 5m, cache write 1h: dollars 
 MODELS = [name for name in RATES if " " not in name]
 TAGS = ["client:acme", "client:beta", "project:site"]
 HANG = "I hang here"
+EXAMPLES = int(os.environ.get("COS_BILL_EXAMPLES", "30"))
+AT_A_TIME = 6
 
 How = Literal["text", "delegate", "busy", "broken", "cut", "error", "hang"]
 KINDS: list[How] = ["text", "text", "delegate", "delegate", "busy", "broken", "cut", "error", "hang"]
@@ -158,59 +161,77 @@ class World:
     def __init__(self, bill: BillBench, api: ApiServer) -> None:
         self.journal = MemoryJournal()
         self.provider = AnthropicProvider(api_key=KEY, key_source="test", base_url=api.url)
-        self.cancel = CancelToken()
+        self.cancels: dict[UUID, CancelToken] = {}
+        """By turn."""
         self.tools = ToolSet.of(tool("delegate", self.delegate, risk="execute"))
         self.agent = Agent(
             provider=self.provider, hooks=bill.hooks, journal=self.journal, approver=ScriptedApprover(),
             publish=self.see, options=AgentOptions(retry=AT_ONCE),
         )  # fmt: skip
+        self.plan_of: dict[UUID, int] = {}
+        """By session."""
 
     def see(self, event: AgentEvent) -> None:
         if isinstance(event, MessageDelta) and HANG in event.text:
-            self.cancel.cancel()
+            self.cancels[event.turn.turn_id].cancel()
 
-    async def session(self, tags: list[str], parent: UUID | None = None) -> UUID:
+    async def session(self, plan: int, tags: list[str], parent: UUID | None = None) -> UUID:
         new = NewSession(profile_id="home", source="cli", tags=merge_tags(tags), parent_session_id=parent)
-        return await self.journal.create_session(new)
+        session_id = await self.journal.create_session(new)
+        self.plan_of[session_id] = plan
+        return session_id
 
-    async def run(self, turn: TurnInfo, model: str, parent: UUID | None = None) -> None:
-        marks = {"session": str(turn.session_id), "tags": list(turn.tags), "depth": turn.depth}
+    async def run(self, turn: TurnInfo, model: str, cancel: CancelToken, parent: UUID | None = None) -> None:
+        plan = self.plan_of[turn.session_id]
+        marks = {"plan": plan, "session": str(turn.session_id), "tags": list(turn.tags), "depth": turn.depth}
         specs = tuple(ToolSpec(name=it.name, description="", schema=it.schema) for it in self.tools.tools.values())
         context = SessionContext(
             prompt=SessionPrompt(system=json.dumps(marks), tools=specs, model=model), tools=self.tools,
             workspace=Path("/tmp"), platform="cli", is_new=False, parent_session_id=parent,
         )  # fmt: skip
-        await self.agent.run_turn(turn, UserMessage(text="go"), context, self.cancel)
+        self.cancels[turn.turn_id] = cancel
+        await self.agent.run_turn(turn, UserMessage(text="go"), context, cancel)
 
     async def delegate(self, args: dict[str, Any], turn: TurnInfo, ctx: ToolContext) -> ToolOutcome:
-        child = turn.child(await self.session([], turn.session_id))
-        await self.run(child, args["model"], turn.session_id)
+        """Stands where the tool of the core that delegates will: `TurnInfo.child` is all that the bill sees of it."""
+        child = turn.child(await self.session(self.plan_of[turn.session_id], [], turn.session_id))
+        await self.run(child, args["model"], ctx.cancel, turn.session_id)
         return ToolOk(content="the child has ended")
 
+    async def play(self, number: int, plan: Plan) -> list[UUID]:
+        """A conversation, one turn after the other; its top-level sessions."""
+        sessions = [await self.session(number, tags) for tags in plan.sessions]
+        for prompt in plan.prompts:
+            tags = merge_tags(plan.sessions[prompt.session])
+            turn = TurnInfo(profile_id="home", session_id=sessions[prompt.session], turn_id=new_id(), tags=tags)
+            await self.run(turn, prompt.model, CancelToken())
+        return sessions
 
-async def play(plan: Plan, url: str, folder: Path) -> None:
-    account = Account(plan)
-    with ApiServer(answer=account.answer) as api:
+
+async def play(plans: list[Plan], url: str, folder: Path) -> None:
+    accounts, gate = [Account(plan) for plan in plans], asyncio.Semaphore(AT_A_TIME)
+
+    def answer(request: RecordedRequest) -> Reply:
+        plan: int = json.loads(_system(request))["plan"]
+        return accounts[plan].answer(request)
+
+    with ApiServer(answer=answer) as api:
         async with bill_bench(url, folder, f'[bill.servers]\n"{api.url}" = "anthropic"') as bill:
-            await bill.rows("TRUNCATE model_calls, bill_sums")
             world = World(bill, api)
-            sessions = [await world.session(tags) for tags in plan.sessions]
-            for prompt in plan.prompts:
-                world.cancel = CancelToken()
-                tags = merge_tags(plan.sessions[prompt.session])
-                turn = TurnInfo(
-                    profile_id="home", session_id=sessions[prompt.session], turn_id=new_id(), tags=tags
-                )  # fmt: skip
-                await world.run(turn, prompt.model)
+
+            async def conversation(number: int, plan: Plan) -> list[UUID]:
+                async with gate:
+                    return await world.play(number, plan)
+
+            found = await asyncio.gather(*(conversation(number, plan) for number, plan in enumerate(plans)))
             await world.provider.close()
             for number in range(len(api.requests)):
                 await api.over(number)
-            await compare(bill, account_of(api.requests), len(api.requests), sessions, world.journal)
+            sessions = [session for conversation in found for session in conversation]
+            await compare(bill, account_of(api.requests), len(api.requests), sessions)
 
 
-async def compare(
-    bill: BillBench, account: Totals, requests: int, sessions: list[UUID], journal: MemoryJournal
-) -> None:
+async def compare(bill: BillBench, account: Totals, requests: int, sessions: list[UUID]) -> None:
     rows = await bill.calls()
     assert len(rows) == requests, "one row for each request that reached the server"
     assert all(row["status"] in {"ok", "error", "dropped", "cancelled"} for row in rows)
@@ -225,20 +246,38 @@ async def compare(
     for grouping in ("client", "model", "day", "session"):
         report = await bill.reports.report(grouping)
         assert sum(costs(report).values()) == report.total.cost_usd == total.cost_usd
-    with_children = [(await bill.reports.session(session)).with_children.cost_usd for session in sessions]
-    assert sum(with_children) == total.cost_usd
+    trees = await bill.reports.sessions(sessions)
+    assert sum(tree.with_children.cost_usd for tree in trees.values()) == total.cost_usd
+    turns = await bill.reports.turns(list({row["turn_id"] for row in rows}))
+    assert sum(turn.own.cost_usd for turn in turns) == total.cost_usd
+    roots = {row["turn_id"] for row in rows if row["parent_turn_id"] is None}
+    assert sum(turn.with_children.cost_usd for turn in turns if turn.turn_id in roots) == total.cost_usd
     await bill.assert_rollup_equals_rows()
 
 
 @pytest.mark.timeout(600)
 def test_the_bill_agrees_with_the_servers_account(core_url: str, tmp_path: Path) -> None:
-    # Shrinking a conversation takes minutes and makes it hardly smaller.
-    phases = [Phase.generate]
-    checks = list(HealthCheck)
+    """COS_BILL_EXAMPLES says how many conversations there are."""
+    found: list[Plan] = []
 
-    @settings(max_examples=30, deadline=None, suppress_health_check=checks, database=None, phases=phases)
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, phases=[Phase.generate])
     @given(plans)
-    def agrees(plan: Plan) -> None:
-        asyncio.run(play(plan, core_url, tmp_path))
+    def collect(plan: Plan) -> None:
+        found.append(plan)
 
-    agrees()
+    collect()
+    asyncio.run(play(found, core_url, tmp_path))
+
+
+def test_final_figures_that_come_five_times_are_charged_once_H_029(core_url: str, tmp_path: Path) -> None:
+    async def five_times() -> None:
+        with ApiServer(answer=lambda request: reply(text("so"), usage=usage(100, 412), final_events=5)) as api:
+            async with bill_bench(core_url, tmp_path, f'[bill.servers]\n"{api.url}" = "anthropic"') as bill:
+                world = World(bill, api)
+                await world.play(0, Plan([["client:acme"]], [Prompt(0, "claude-sonnet-5-5")], []))
+                await world.provider.close()
+                (row,) = await bill.calls()
+                assert (row["input_tokens"], row["output_tokens"]) == (100, 412)
+                assert row["cost_usd"] == (100 * 2 + 412 * 10) / Decimal(1_000_000)
+
+    asyncio.run(five_times())

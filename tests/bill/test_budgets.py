@@ -34,7 +34,7 @@ async def test_a_budget_warns_once_at_80_percent_and_stops_the_call_after_100(co
         assert bill.notices[0].startswith("The budget client:acme/month is 80% spent: $8.0000 of $10.0000 since ")
         assert await bill.dollars(turn, 3) is None, "what is under way may overshoot"
         assert len(bill.notices) == 2
-        assert "is spent; the next model call is stopped: $12.0000 of $10.0000" in bill.notices[1]
+        assert "is spent; no further model call is made unless you allow more: $12.0000 of $10.0000" in bill.notices[1]
         stopped = await bill.dollars(turn, 1)
         assert stopped is not None
         assert "The budget client:acme/month is spent: $12.0000 of $10.0000" in stopped

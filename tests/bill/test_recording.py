@@ -13,6 +13,7 @@ from cos.agent.events import Usage
 from cos.agent.ids import new_id
 from cos.core.event_json import event_object
 from cos.core.live import PluginEvent
+from cos.plugins.bill.events import CallRecorded
 from tests.bill_bench import bill_bench, costs
 
 CACHED = Usage(input_tokens=400, cache_read_tokens=6000, cache_write_5m_tokens=2000, output_tokens=500)
@@ -96,10 +97,32 @@ async def test_unknown_models_are_unpriced_and_never_zero(core_url: str, tmp_pat
         await bill.assert_rollup_equals_rows()
 
 
-async def test_the_demo_costs_nothing_and_is_priced(core_url: str, tmp_path: Path) -> None:
-    async with bill_bench(core_url, tmp_path) as bill:
-        await bill.call(bill.turn(), CACHED, provider="mock", model="mock-1")
-        assert [row["cost_usd"] for row in await bill.calls()] == [Decimal(0)]
+async def test_what_the_demo_shows_as_cost_is_marked_everywhere_and_spends_no_budget(
+    core_url: str, tmp_path: Path
+) -> None:
+    toml = "[[bill.budgets]]\nperiod = 'day'\nlimit_usd = 1\n[[bill.budgets]]\nperiod = 'session'\nlimit_usd = 1\n"
+    async with bill_bench(core_url, tmp_path, toml) as bill:
+        demo = bill.turn("client:acme")
+        await bill.call(demo, CACHED, provider="mock", model="mock-1")
+        await bill.call(bill.turn("client:acme"), CACHED)
+        found = [(row["cost_usd"], row["cache_saved_usd"], row["price_source"]) for row in await bill.calls()]
+        assert found[0] == (Decimal("0.018"), 0, "demo prices, made up")
+        total = await bill.reports.total()
+        assert (total.cost_usd, total.made_up_usd) == (Decimal("0.036"), Decimal("0.018"))
+        assert [event.is_made_up for event in bill.events if isinstance(event, CallRecorded)] == [True, False]
+        cost = await bill.reports.session(demo.session_id)
+        assert cost.own.cost_usd == cost.own.made_up_usd == Decimal("0.018")
+        states = await bill.reports.budgets(demo.session_id)
+        assert [state.spent_usd for state in states] == [Decimal("0.018"), Decimal(0)], "nobody spends what is made up"
+        await bill.assert_rollup_equals_rows()
+
+
+async def test_a_price_of_ones_own_counts_for_the_demo_too(core_url: str, tmp_path: Path) -> None:
+    async with bill_bench(core_url, tmp_path, '[bill.prices."mock-1"]\ninput = 1\noutput = 2\n') as bill:
+        await bill.call(bill.turn(), Usage(input_tokens=10, output_tokens=10), provider="mock", model="mock-1")
+        (row,) = await bill.calls()
+        assert (row["cost_usd"], row["price_source"]) == (Decimal("0.00003"), "commonos.toml")
+        assert (await bill.reports.total()).made_up_usd == 0
 
 
 async def test_each_call_has_the_price_of_its_own_model_at_its_time_H_032(core_url: str, tmp_path: Path) -> None:

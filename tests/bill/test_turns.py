@@ -9,7 +9,7 @@ from typing import Any
 from cos.agent.events import Notice, TurnCompleted, Usage
 from cos.agent.provider import ModelReply, ProviderUnavailable, StreamStarted, TextChunk
 from cos.agent.providers.scripted import Script, called
-from cos.agent.records import TurnStatus
+from cos.agent.records import ApprovalAnswer, TurnStatus
 from cos.plugins.bill.reports import BillReports
 from tests.fix_home import CoreHome, asked
 
@@ -44,7 +44,11 @@ async def test_a_spent_budget_ends_the_turn_and_raising_it_goes_on(core_home: Co
     core = await core_home.open()
     first = await ask(core, "one")
     assert first.status is TurnStatus.COMPLETED
-    stopped = await ask(core, "two", first.turn.session_id)
+    asking = asyncio.ensure_future(ask(core, "two", first.turn.session_id))
+    (question,) = await answered(core, "Stop the turn")
+    assert question.detail.startswith("The budget client:acme/day is spent: $2.0000 of $2.0000 since ")
+    assert question.choices == ("Allow $0.2000 more", "Allow $2.0000 more", "Stop the turn")
+    stopped = await asking
     assert (stopped.status, stopped.stop_reason) == (TurnStatus.FAILED, "budget")
     assert stopped.error is not None
     assert "cos cost override client:acme/day AMOUNT" in stopped.error
@@ -55,6 +59,58 @@ async def test_a_spent_budget_ends_the_turn_and_raising_it_goes_on(core_home: Co
     await reports.override(state, Decimal(5), "test")
     assert (await ask(core, "three", first.turn.session_id)).text == "and on"
     assert [row["status"] for row in await rows(core, "SELECT status FROM model_calls")] == ["ok", "ok"]
+
+
+async def test_an_answer_to_the_question_lets_the_budget_spend_more_once(core_home: CoreHome) -> None:
+    (core_home.folder / "commonos.toml").write_text(TOML)
+    core_home.script(cost(3), cost(1, "and on"), profile="work")
+    core = await core_home.open()
+    session = (await ask(core, "one")).turn.session_id
+    asking = asyncio.ensure_future(ask(core, "two", session))
+    await answered(core, "$1.50")
+    assert (await asking).text == "and on"
+    (extra,) = await rows(core, "SELECT scope, extra_usd, granted_by FROM bill_overrides")
+    assert extra == {"scope": "client:acme", "extra_usd": Decimal("1.50"), "granted_by": "test"}
+    assert (await rows(core, "SELECT ordinal, status FROM model_calls ORDER BY started_at"))[-1]["status"] == "ok"
+    asking = asyncio.ensure_future(ask(core, "three", session))
+    (question,) = await answered(core, "what?")
+    assert question.choices[0] == "Allow $0.7000 more", "it is enough for the next call"
+    assert (await asking).stop_reason == "budget", "words that are no amount allow nothing"
+
+
+async def test_one_answer_is_enough_for_all_sessions_that_wait_for_the_budget(core_home: CoreHome) -> None:
+    (core_home.folder / "commonos.toml").write_text(TOML)
+    core_home.script(cost(3), cost(0), cost(0), profile="work")
+    core = await core_home.open()
+    await ask(core, "one")
+    asking = [asyncio.ensure_future(ask(core, text)) for text in ("two", "three")]
+    assert len(await answered(core, "Allow $3.0000 more", count=2)) == 2
+    assert [(await one).status for one in asking] == [TurnStatus.COMPLETED] * 2
+    assert len(await rows(core, "TABLE bill_overrides")) == 1
+
+
+async def test_cancelling_a_turn_that_waits_for_the_budget_leaves_no_call(core_home: CoreHome) -> None:
+    (core_home.folder / "commonos.toml").write_text(TOML)
+    core_home.script(cost(3), profile="work")
+    core = await core_home.open()
+    session = (await ask(core, "one")).turn.session_id
+    asking = asyncio.ensure_future(ask(core, "two", session))
+    while not await core.desk.pending():
+        await asyncio.sleep(0.002)
+    core.dispatcher.cancel(session)
+    assert (await asking).status is TurnStatus.CANCELLED
+    assert not await core.desk.pending()
+    assert len(await rows(core, "TABLE model_calls")) == 1
+
+
+async def answered(core: Any, answer: str, *, count: int = 1) -> list[Any]:
+    """Give the same answer to `count` questions once all of them wait."""
+    while len(await core.desk.pending()) < count:
+        await asyncio.sleep(0.002)
+    waiting: list[Any] = await core.desk.pending()
+    for question in waiting:
+        await core.desk.answer(question.id, ApprovalAnswer(decision="answered", answer=answer, answered_by="test"))
+    return waiting
 
 
 async def test_retries_steps_and_failures_are_rows_of_their_own(core_home: CoreHome) -> None:
@@ -95,7 +151,9 @@ async def test_the_call_that_writes_a_summary_is_a_row_with_its_cause(core_home:
     found = await rows(core, "SELECT cause, cost_usd, tags FROM model_calls ORDER BY started_at")
     assert [(row["cause"], row["cost_usd"]) for row in found] == [("turn", 1), ("turn", 2), ("compaction", 4)]
     assert all(row["tags"] == ["client:acme"] for row in found)
-    assert (await ask(core, "three", session)).stop_reason == "budget", "it was paid from the budget"
+    asking = asyncio.ensure_future(ask(core, "three", session))
+    await answered(core, "Stop the turn")
+    assert (await asking).stop_reason == "budget", "it was paid from the budget"
 
 
 async def compacted(core: Any, session: Any) -> TurnCompleted:

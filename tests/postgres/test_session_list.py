@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -71,7 +73,7 @@ class Sample:
 
     async def found(self, text: str) -> set[str]:
         """Titles of all that a filter lets through, over all pages and those that press."""
-        query = parse_session_query(text, now=datetime.now(UTC), profiles=["home", "work"])
+        query = parse_session_query(text, now=datetime.now(UTC), profiles=["home", "work"], knows_cost=True)
         rows = await self.listing.pressing(query)
         before: Place | None = None
         while True:
@@ -176,6 +178,34 @@ async def test_words_tags_profiles_and_times_filter_together(sample: Sample) -> 
     long_ago = datetime.now(UTC) - timedelta(days=2)
     await sample.sql(b"UPDATE sessions SET last_activity_at = %(at)s WHERE title = 'other'", at=long_ago)
     assert await sample.found("#ticket since:1d") == {"Fix the Retry 100%"}
+
+
+class Costs:
+    """Keeps account of some sessions."""
+
+    def __init__(self, usd: dict[UUID, int]) -> None:
+        self.usd = usd
+        self.asked: list[int] = []
+
+    async def costing(
+        self, connection: Any, session_ids: Sequence[UUID], operator: str, usd: Decimal
+    ) -> Collection[UUID]:
+        self.asked.append(len(session_ids))
+        found = {one: cost for one in session_ids if (cost := self.usd.get(one)) is not None}
+        return {one for one, cost in found.items() if (cost > usd if operator == ">" else cost < usd)}
+
+
+async def test_sessions_are_found_by_what_they_cost(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    usd = {await sample.session(f"s{number}"): number for number in range(8)}
+    costs = Costs(usd)
+    sample.listing = SessionList(sample.database, costs)
+    assert await sample.found("cost:>5") == {"s6", "s7"}
+    assert await sample.found("cost:<2 s1") == {"s1"}
+    assert await sample.found("cost:>2.5 state:idle") == {"s3", "s4", "s5", "s6", "s7"}
+    monkeypatch.setattr(session_list, "SCANNED_FOR_STATE", 3)
+    costs.asked.clear()
+    assert await sample.found("cost:<1") == {"s0"}
+    assert max(costs.asked) <= 3, "a page asks for no more than it may scan"
 
 
 async def test_a_filter_that_finds_little_gives_short_pages_that_go_on(

@@ -56,7 +56,7 @@ def test_a_spent_budget_stops_with_exit_code_5_until_it_is_overridden(cos: Progr
     api.push(reply(text("One."), usage=MILLION), reply(text("Two."), usage=MILLION))
     first = cos.run("ask", "first", "--tag", "client:acme")
     assert first.returncode == 0
-    assert "The budget client:acme/month is spent; the next model call is stopped" in first.stderr
+    assert "The budget client:acme/month is spent; no further model call is made unless you allow more" in first.stderr
     stopped = cos.run("ask", "second", "--tag", "client:acme")
     assert (stopped.returncode, stopped.stdout) == (5, "")
     assert "cos cost override client:acme/month AMOUNT" in stopped.stderr

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from cos.agent.events import Usage
 from cos.plugins.bill.budgets import Budget, BudgetState
-from cos.plugins.bill.figures import CallRow, DayCost, Figures, Group, Report, SessionCost
+from cos.plugins.bill.figures import CallRow, DayCost, Figures, Group, Report, SessionCost, TurnCost
 from cos.plugins.bill.reports import BillReports
 from cos.tui.cost_keeper import CostFigures, CostShown
 from cos.tui.cost_port import Bill
@@ -102,6 +103,12 @@ class FixedBill:
 
     async def session(self, session_id: object) -> SessionCost:
         return SESSION
+
+    async def sessions(self, session_ids: Sequence[UUID]) -> Mapping[UUID, SessionCost]:
+        return dict.fromkeys(session_ids, SESSION)
+
+    async def turns(self, turn_ids: Sequence[UUID]) -> Sequence[TurnCost]:
+        return []
 
     async def budgets(self, session_id: object = None) -> Sequence[BudgetState]:
         return BUDGETS

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from decimal import Decimal
+from typing import Any
+from uuid import UUID
 
 import pytest
 
 from cos.agent.errors import CosError
 from cos.agent.events import Usage
+from cos.agent.identity import NewSession, TurnInfo
+from cos.agent.ids import new_id
+from cos.agent.provider import ModelReply
 from cos.agent.providers.scripted import Script, said
+from cos.core.postgres.journal import PostgresJournal
+from cos.plugins.bill.events import CallRecorded
 from cos.plugins.bill.money import usd
 from cos.tui import cost_words, wording
 from cos.tui.screens.budget_more import BudgetMore, amount_of
 from cos.tui.screens.cost import CostScreen
+from cos.tui.transcript import TurnHeader
+from cos.tui.transcript.look import Look
 from tests.fix_home import CoreHome
 from tests.tui.chat import Chat, chat_in
 from tests.tui.fixed_bill import budget, figures
@@ -90,7 +99,7 @@ async def test_without_the_plugin_tokens_stay_and_the_pane_says_that_it_is_off(c
     core_home.script(answer("one", 100))
     async with chat_in(core_home) as chat:
         await chat.ask("first")
-        await shown(chat, "100 in · 10 out tokens", "cost: plugin bill is off")
+        await shown(chat, "100 in · 10 out tokens", "CommonBill is not enabled.")
         assert "today" not in str(chat.main.status_line.content)
         await chat.pilot.press("f7")
         await chat.until(lambda: "CommonBill is not enabled" in chat.notices())
@@ -171,6 +180,123 @@ async def test_a_spent_budget_goes_on_after_more_was_allowed(core_home: CoreHome
         given = await chat.core.database.fetch(b"SELECT scope, extra_usd, granted_by FROM bill_overrides")
         assert given == [{"scope": "all", "extra_usd": Decimal("0.75"), "granted_by": "tui"}]
         await chat.until(lambda: "25%" in pane(chat))
+
+
+async def test_a_budget_is_asked_about_in_the_approvals_pane_and_a_key_lets_the_turn_go_on(core_home: CoreHome) -> None:
+    priced(core_home, BUDGET)
+    core_home.script(answer("one", 150), answer("and on", 1))
+    async with chat_in(core_home) as chat:
+        await chat.ask("first")
+        await chat.say("second")
+        await chat.requests(1)
+        await seen(chat, "A question for you", "The budget all/day is spent")
+        await chat.answer("1")
+        await seen(chat, "▸ 1. Allow $0.0250 more")
+        await chat.answer("enter")
+        await chat.until(lambda: "and on" in chat.text())
+        await chat.rests()
+        given = await chat.core.database.fetch(b"SELECT scope, extra_usd, granted_by FROM bill_overrides")
+        assert given == [{"scope": "all", "extra_usd": Decimal("0.0250"), "granted_by": "tui"}]
+
+
+def headers(chat: Chat) -> list[str]:
+    return [line for line in chat.text().split("\n") if "tokens" in line and " · " in line]
+
+
+def endings(chat: Chat) -> list[str]:
+    return [line.rsplit(" · ", 1)[1] for line in headers(chat)]
+
+
+async def test_the_line_above_a_turn_has_its_cost_live_and_loaded(core_home: CoreHome) -> None:
+    priced(core_home)
+    reply = answer("three", 10)
+    assert isinstance(reply, ModelReply)
+    no_price = replace(reply, model="who-knows")
+    core_home.script(answer("one", 100), answer("two", 300), no_price)
+    async with chat_in(core_home) as chat:
+        await chat.ask("first")
+        await chat.ask("second")
+        await chat.ask("third")
+        await chat.until(lambda: endings(chat) == ["$0.2000", "$0.4000", "no price"])
+        session = str(chat.control.current)
+    async with chat_in(core_home, session=session) as chat:
+        await chat.until(lambda: endings(chat) == ["$0.2000", "$0.4000", "no price"])
+
+
+def test_a_line_above_a_turn_never_cuts_its_cost() -> None:
+    words, cost = "09:41 · 1m 12s · 12.3k in · 450 out tokens", "$0.1000 + $0.6500 children"
+    entry = TurnHeader(key="turn:1", text=words, cost=cost)
+    drawn = [entry.lines(width, Look())[0].text for width in (80, 60, 40)]
+    assert all(text.endswith(f" · {cost}") for text in drawn)
+    assert drawn[0] == f"{words} · {cost}"
+
+
+async def test_usage_says_what_the_session_cost_and_how_fast_its_model_is(core_home: CoreHome) -> None:
+    priced(core_home)
+    core_home.script(answer("one", 100))
+    async with chat_in(core_home) as chat:
+        await chat.ask("first")
+        await chat.say("/usage")
+        await chat.until(lambda: "first token after" in chat.text())
+        lines = [line.split() for line in chat.text().split("\n")]
+        assert ["cost", "$0.2000"] in lines
+        assert any(line[1:4] == ["first", "token", "after"] for line in lines), "of each model"
+
+
+CHILD_CALL = b"""
+INSERT INTO model_calls (turn_id, ordinal, session_id, session_path, profile_id, parent_turn_id, depth, tags, provider,
+                         model, cause, attempt, status, cost_usd, price_source, started_at, ended_at, owner_key)
+SELECT %(turn)s, 1, %(child)s, ARRAY[%(parent)s, %(child)s]::uuid[], 'home', c.turn_id, 1, '{}', 'anthropic', 'm',
+       'child', 1, 'ok', 2, 'test', now(), now(), 0
+FROM model_calls c WHERE c.session_id = %(parent)s
+"""
+
+
+async def child_call(chat: Chat, parent: UUID) -> None:
+    """A call of $2 in a session below one, in a turn that its only turn has delegated."""
+    new = NewSession(profile_id="home", source="cli", title="child", parent_session_id=parent)
+    child, turn_id = await PostgresJournal(chat.core.database).create_session(new), new_id()
+    await chat.core.database.fetch(CHILD_CALL, {"turn": turn_id, "child": child, "parent": parent})
+    turn = TurnInfo(profile_id="home", session_id=child, turn_id=turn_id, depth=1)
+    recorded: dict[str, Any] = dict.fromkeys(field.name for field in fields(CallRecorded) if field.name != "type")
+    chat.core.feed.publish(CallRecorded(**recorded | {"turn": turn, "at": wording.now()}))
+
+
+def second_line(chat: Chat, session_id: UUID | None) -> str:
+    """Of the session's row."""
+    lines = chat.main.sessions.lines
+    place = lines.rows.place_of(session_id)
+    return "" if place is None else lines.render_line(2 * place + 1).text.rstrip()
+
+
+async def test_sessions_show_their_cost_with_that_of_children_and_are_found_by_it(core_home: CoreHome) -> None:
+    priced(core_home)
+    core_home.script(answer("one", 100), answer("two", 900))
+    async with chat_in(core_home, size=(160, 40)) as chat:
+        await chat.ask("parent")
+        parent = chat.control.current
+        assert parent is not None
+        await chat.until(lambda: second_line(chat, parent).endswith(" $0.2000"), second_line(chat, parent))
+        await child_call(chat, parent)
+        await chat.until(lambda: second_line(chat, parent).endswith(" $0.2000 + $2.0000"), second_line(chat, parent))
+        await chat.until(lambda: headers(chat)[0].endswith(" · $0.2000 + $2.0000 children"), chat.text())
+        await chat.pilot.press("ctrl+n")
+        await chat.ask("dear")
+        dear, rows = chat.control.current, chat.main.sessions.lines.rows
+        await chat.until(lambda: second_line(chat, dear).endswith(" $1.0000"))
+        for text, wanted in (("cost:>2", {parent}), ("cost:<1.5", {dear}), ("cost:>=1 parent", {parent})):
+            chat.main.sessions.filter.value = text
+            await chat.until(lambda: {one.row.id for one in rows.shown} & {parent, dear} == wanted, text)  # noqa: B023
+
+
+async def test_without_the_plugin_no_cost_is_shown_and_the_filter_says_why(core_home: CoreHome) -> None:
+    (core_home.folder / "commonos.toml").write_text('plugins = ["workspace"]\n')
+    core_home.script(answer("one", 100))
+    async with chat_in(core_home) as chat:
+        await chat.ask("first")
+        chat.main.sessions.filter.value = "cost:>1"
+        await seen(chat, "so nobody knows what")
+        assert "$" not in chat.screen_text()
 
 
 @pytest.mark.parametrize("text", ["", "-1", "0", "NaN", "Infinity", "two", "1,5"])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cos.core.session_query import LONGEST, SessionQuery, SessionQueryError, parse_session_query
+from cos.core.session_query import LONGEST, CostBound, SessionQuery, SessionQueryError, parse_session_query
 
 NOW = datetime(2026, 11, 30, 14, 2, tzinfo=UTC)
 PROFILES = ("demo", "home", "work")
@@ -66,7 +67,7 @@ def test_a_tag_that_is_being_typed_is_its_key_first() -> None:
         ("since:2026-13-40", "is no time"),
         ("since:999999w", "is no time"),
         ("since:٣d", "is no time"),
-        ("cost:>1", "cost: needs what sessions cost, which comes with the bill plugin"),
+        ("cost:>1", "CommonBill is not enabled, so nobody knows what sessions cost; take cost: out"),
         ("state:idle state:failed", "state: stands twice"),
         ("#a:b:c", "exactly one colon"),
         ("#Client:acme", "the key takes only lower-case letters"),
@@ -86,3 +87,26 @@ def test_no_text_breaks_it(text: str) -> None:
     except SessionQueryError:
         return
     assert "\x00" not in "".join(query.words)
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        ("cost:>1", CostBound(">", Decimal(1))),
+        ("cost:>=0.50", CostBound(">=", Decimal("0.50"))),
+        ("cost:<$2", CostBound("<", Decimal(2))),
+        ("cost:<=.25", CostBound("<=", Decimal("0.25"))),
+    ],
+)
+def test_a_bound_of_cost_keeps_its_digits(text: str, bound: CostBound) -> None:
+    query = parse_session_query(f"fix {text}", now=NOW, profiles=PROFILES, knows_cost=True)
+    assert (query.cost, query.words) == (bound, ("fix",))
+    assert not query.is_empty
+
+
+@pytest.mark.parametrize(
+    "text", ["cost:1", "cost:", "cost:>", "cost:>one", "cost:>-1", "cost:>1e9", "cost:>١", "cost:=1"]
+)
+def test_what_is_no_bound_of_cost_is_said(text: str) -> None:
+    with pytest.raises(SessionQueryError, match=r"is no bound in US dollars; write cost:>1"):
+        parse_session_query(text, now=NOW, profiles=PROFILES, knows_cost=True)

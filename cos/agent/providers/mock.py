@@ -49,6 +49,7 @@ What you see around me is real, though:
 - this text arrives in pieces, as a model's would
 - every message is a row in *your* database
 - a tool call waits until you allow it
+- my words are counted as tokens; what they would cost is made up and marked *demo*
 
 Say **run a command** to see a tool call that needs your approval, **ask me something** to be asked a question, \
 or **think** to see thinking.

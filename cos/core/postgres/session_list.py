@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, LiteralString
+from typing import TYPE_CHECKING, Any, Final, LiteralString, Protocol
 from uuid import UUID
 
 from cos.agent.records import TurnStatus
@@ -14,7 +14,10 @@ from cos.core.session_query import SessionQuery
 from cos.core.sessions import SessionRow, meter_of
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from cos.core.postgres.database import Connection, Database, Row
+    from cos.core.session_query import CostBound
 
 PAGE: Final = 100
 MOST_NEWS: Final = 200
@@ -22,7 +25,7 @@ MOST_CHILDREN: Final = 500
 SCANNED: Final = 5_000
 """Sessions that one call looks at for a filter, so that no filter makes it slow."""
 SCANNED_FOR_STATE: Final = 2_000
-"""The same when each needs its newest turn."""
+"""The same when each needs its newest turn, or what it cost."""
 SCANNED_UNFILTERED: Final = 1_000
 """The same when all are wanted but children."""
 ALL_PRESS: Final = frozenset({"waiting", "running", "queued"})
@@ -52,12 +55,28 @@ class Refreshed:
     """What was asked for and is not there any more."""
 
 
+class SessionCosts(Protocol):
+    """Who keeps account of what sessions cost."""
+
+    async def costing(
+        self, connection: Any, session_ids: Sequence[UUID], operator: str, usd: Decimal
+    ) -> Collection[UUID]:
+        """Those of the sessions whose known cost, children included, is `operator` (>, >=, <, <=) `usd`."""
+        ...
+
+
 class SessionList:
     """Reads only."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, costs: SessionCosts | None = None) -> None:
+        """Without `costs` no query may have a bound of cost."""
         self._database = database
+        self._costs = costs
         self._sql = core_statements("session_list")
+
+    @property
+    def knows_cost(self) -> bool:
+        return self._costs is not None
 
     async def pressing(self, query: SessionQuery) -> list[SessionRow]:
         """The sessions that need the user or work now, of all places of the list, in no order.
@@ -81,7 +100,8 @@ class SessionList:
         """
         if query.state in ALL_PRESS:
             return SessionPage([], None)
-        scanned = SCANNED if query.state in (None, "archived") else SCANNED_FOR_STATE
+        is_plain = query.state in (None, "archived") and query.cost is None
+        scanned = SCANNED if is_plain else SCANNED_FOR_STATE
         if query.is_empty:
             scanned = SCANNED_UNFILTERED
 
@@ -138,7 +158,7 @@ class SessionList:
         edge_at, edge_id = edge or (None, None)
         is_archived = query.state == "archived"
         await connection.execute(self._sql["custom_plans"])
-        return await _fetched(
+        found = await _fetched(
             connection,
             self._sql["list_found"],
             {
@@ -155,9 +175,16 @@ class SessionList:
                 "keys": list(query.tag_keys),
                 "words": [f"%{_literally(word)}%" for word in query.words],
                 "state": None if is_archived else query.state,
-                "limit": limit,
+                "limit": limit if query.cost is None else SCANNED,
             },
         )
+        return found if query.cost is None else (await self._costing(connection, query.cost, found))[:limit]
+
+    async def _costing(self, connection: Connection, bound: CostBound, found: list[Row]) -> list[Row]:
+        assert self._costs is not None, "a query with a bound of cost needs somebody who knows it"
+        ids = [row["id"] for row in found]
+        kept = await self._costs.costing(connection, ids, bound.operator, bound.usd)
+        return [row for row in found if row["id"] in kept]
 
     async def _rows(self, connection: Connection, ids: Sequence[UUID]) -> list[SessionRow]:
         """The rows of these sessions, in the order of `ids`."""

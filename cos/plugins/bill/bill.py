@@ -12,9 +12,12 @@ from cos.plugins.bill.prices import PriceBook
 from cos.plugins.bill.recorder import Recorder
 from cos.plugins.bill.reports import BillReports
 from cos.plugins.bill.settings import BillSettings
+from cos.plugins.bill.tables import usage_lines
 from cos.plugins.bill.zones import local_timezone
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from cos.core.plugin_api import CliAnswer, PluginContext
 
 SWEEP_SECONDS = 60.0
@@ -35,6 +38,7 @@ class Bill:
         self.recorder.register(ctx)
         ctx.offer("bill", self.reports)
         ctx.register_cli("cost", self.cost)
+        ctx.offer("usage", self.usage)
         ctx.repeat(SWEEP_SECONDS, "CommonBill's ledger", self.keep)
         ctx.on_close(self.recorder.save)
 
@@ -47,6 +51,11 @@ class Bill:
         """Store what could not be stored before, and mark what dead processes left."""
         await self.recorder.save()
         await self.ledger.sweep()
+
+    async def usage(self, session_id: UUID) -> list[str]:
+        """What a session cost, and how fast its models answered."""
+        cost = await self.reports.session(session_id)
+        return usage_lines(cost, await self.reports.speed(session_id=session_id))
 
     async def cost(self, options: Namespace) -> CliAnswer:
         return await run_cost(self, options)

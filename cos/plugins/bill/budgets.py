@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from cos.agent.ids import new_id
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 WARN_PERCENT, STOP_PERCENT = 80, 100
 STOP_REASON = "budget"
+_STEP = Decimal("0.0001")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +83,39 @@ class BudgetState:
         return (
             f"The budget {self.budget.name} is spent: {usd(self.spent_usd)} of {usd(self.limit_usd)}{self._since}. The "
             "next model call was not made. Go on by raising limit_usd under [[bill.budgets]] in commonos.toml and "
-            f"starting cos again, or once with: cos cost override {self.budget.name} AMOUNT{session}"
+            "starting cos again, or once: allow more when you are asked (F4 in cos chat), or with: "
+            f"cos cost override {self.budget.name} AMOUNT{session}"
         )
 
     @property
+    def question(self) -> str:
+        """For the user, before the turn is stopped."""
+        return (
+            f"The budget {self.budget.name} is spent: {usd(self.spent_usd)} of {usd(self.limit_usd)}{self._since}. "
+            "The next model call waits. May it spend more, once? You can also write an amount."
+        )
+
+    @property
+    def choices(self) -> dict[str, Decimal]:
+        """Answers to `question`, and what each lets the budget spend beyond what is spent now."""
+        over = self.spent_usd - self.limit_usd
+        more = [(over + self.budget.limit_usd * part).quantize(_STEP, ROUND_UP) for part in (Decimal("0.1"), 1)]
+        return {f"Allow {usd(amount)} more": amount for amount in more} | {"Stop the turn": Decimal(0)}
+
+    def meant(self, answer: str) -> Decimal:
+        """What an answer to `question` allows; 0 = nothing."""
+        if answer in self.choices:
+            return self.choices[answer]
+        try:
+            amount = Decimal(answer.strip().removeprefix("$"))
+        except InvalidOperation:
+            return Decimal(0)
+        return max(amount, Decimal(0)) if amount.is_finite() else Decimal(0)
+
+    @property
     def warning(self) -> str:
-        what = "spent; the next model call is stopped" if self.is_spent else f"{int(self.percent)}% spent"
+        stops = "spent; no further model call is made unless you allow more"
+        what = stops if self.is_spent else f"{int(self.percent)}% spent"
         return f"The budget {self.budget.name} is {what}: {usd(self.spent_usd)} of {usd(self.limit_usd)}{self._since}."
 
     @property

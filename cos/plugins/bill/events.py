@@ -20,6 +20,8 @@ class CallRecorded(PluginEvent):
     status: str
     cost_usd: Decimal | None
     """None = unpriced."""
+    is_made_up: bool
+    """Nobody pays this cost: it is the demo's."""
     input_tokens: int | None
     output_tokens: int | None
     cache_read_tokens: int | None

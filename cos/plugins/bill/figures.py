@@ -9,6 +9,8 @@ from decimal import Decimal
 from typing import Any, Final, Self
 from uuid import UUID
 
+from cos.plugins.bill.prices import MADE_UP
+
 FIXED: Final = ("tag", "profile", "model", "session", "day", "week", "month")
 """Groupings that are no tag key. A tag key of such a name is written `tag:profile`."""
 
@@ -33,10 +35,18 @@ class Figures:
     cache_read_tokens: int
     cache_write_5m_tokens: int
     cache_write_1h_tokens: int
+    made_up_usd: Decimal = Decimal(0)
+    """How much of `cost_usd` nobody pays: what calls of the demo would cost at its made-up prices."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:
         return cls(**{field.name: row[field.name] for field in fields(cls)})
+
+    @classmethod
+    def none(cls) -> Self:
+        """Of no call."""
+        zeros: dict[str, Any] = {field.name: 0 for field in fields(cls)}
+        return cls(**zeros | {"cost_usd": Decimal(0), "cache_saved_usd": Decimal(0), "made_up_usd": Decimal(0)})
 
     def less(self, others: Iterable[Figures]) -> Figures:
         """What is left when `others` are taken away."""
@@ -86,11 +96,25 @@ class SessionCost:
     with_children: Figures
     """Itself and every session below it."""
 
+    @property
+    def children(self) -> Figures:
+        """Every session below it."""
+        return self.with_children.less([self.own])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnCost(SessionCost):
+    """The same of one turn, with the turns that were delegated in it."""
+
+    turn_id: UUID
+    session_id: UUID
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayCost:
     day: date
     cost_usd: Decimal
+    made_up_usd: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,3 +154,8 @@ class CallRow:
     ttft_ms: int | None
     duration_ms: int | None
     error: str | None
+
+    @property
+    def is_made_up(self) -> bool:
+        """Nobody pays this cost."""
+        return self.price_source == MADE_UP

@@ -81,6 +81,22 @@ class Ledger:
 
         return await self.database.transaction(work)
 
+    async def allow(self, call: Call, spent: BudgetState, extra_usd: Decimal, granted_by: str) -> None:
+        """Let the budget that forbids `call` spend more, unless somebody has let it meanwhile.
+
+        Raises:
+            DatabaseError: nothing was stored.
+        """
+        timezone = await self.timezone()
+
+        async def work(connection: PluginConnection) -> None:
+            await connection.execute(self._sql["lock"])
+            for state in await self._states(connection, call, timezone):
+                if (state.budget, state.period_key) == (spent.budget, spent.period_key) and state.is_spent:
+                    await self._budgets.override(connection, state, extra_usd, granted_by)
+
+        await self.database.transaction(work)
+
     async def end(self, endings: Sequence[Ending]) -> list[str]:
         """Store how calls ended, each once, and return what budgets have to say about that.
 

@@ -21,7 +21,8 @@ log = logging.getLogger("cos.bill")
 
 MILLION = Decimal(1_000_000)
 OVERRIDE = "commonos.toml"
-FREE = "the demo costs nothing"
+MADE_UP = "demo prices, made up"
+"""The same words stand in `bill_made_up`."""
 NOTHING_REPORTED = "the provider reported no tokens before the call ended"
 _DEMO = "mock"
 _BUNDLED = "cos.plugins.bill.bundled"
@@ -71,6 +72,14 @@ class Question:
     at: datetime
 
 
+_DEMO_RATES = Rates(
+    input=Decimal(3), output=Decimal(15), cache_read=Decimal("0.30"), cache_write_5m=Decimal("3.75"),
+    cache_write_1h=Decimal(6),
+)  # fmt: skip
+"""The demo asks no model and costs nothing. So that it can show what cost looks like, its calls are priced as if, and
+every sum says how much of it is made up."""
+
+
 class Bundled(Protocol):
     """The module `cos.plugins.bill.bundled`."""
 
@@ -112,17 +121,16 @@ class PriceBook:
         rates, source = found
         if all(count is None for count in _reported(usage)) and not rates.are_zero:
             return Price(cost_usd=None, rates=rates, source="the server counted no tokens")
-        return Price(cost_usd=_cost(counts, rates), cache_saved_usd=_saved(counts, rates), rates=rates, source=source)
+        saved = Decimal(0) if source == MADE_UP else _saved(counts, rates)
+        return Price(cost_usd=_cost(counts, rates), cache_saved_usd=saved, rates=rates, source=source)
 
     async def _rates(self, call: Question, prompt: int) -> tuple[Rates, str] | None:
-        if call.provider == _DEMO:
-            zero = Decimal(0)
-            free = Rates(input=zero, output=zero, cache_read=zero, cache_write_5m=zero, cache_write_1h=zero)
-            return free, FREE
         names = [name for name in (call.response_model, call.model) if name]
         own = next((self._own[name] for name in names if name in self._own), None)
         if own is not None:
             return own_rates(own, prompt), OVERRIDE
+        if call.provider == _DEMO:
+            return _DEMO_RATES, MADE_UP
         await self.load()
         if self._bundled is None:
             return None

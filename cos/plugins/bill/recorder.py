@@ -13,14 +13,16 @@ from cos.agent.text import storable
 from cos.plugins.bill.budgets import STOP_REASON
 from cos.plugins.bill.calls import Call, Ending, Status, call_of, failure_of, milliseconds, question_of, sane
 from cos.plugins.bill.events import CallRecorded
-from cos.plugins.bill.prices import Price
+from cos.plugins.bill.prices import MADE_UP, Price
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
     from cos.agent.identity import TurnInfo
+    from cos.agent.records import ApprovalAnswer
     from cos.core.plugin_api import PluginContext, PluginEvent
+    from cos.plugins.bill.budgets import BudgetState
     from cos.plugins.bill.ledger import Ledger
     from cos.plugins.bill.prices import PriceBook
 
@@ -53,9 +55,10 @@ class Recorder:
         ctx.register_hook("api_request_error", self.failed)
         ctx.register_hook("on_session_end", self.turn_ended)
 
-    async def before(self, **given: Any) -> dict[str, str] | None:
-        """Store the call; stop the turn when a budget for it is spent."""
+    async def before(self, **given: Any) -> dict[str, Any] | None:
+        """Store the call; stop the turn when a budget for it is spent, unless the user lets it spend more."""
         call = call_of(given)
+        self._stopped.discard(call.key)
         # Before anything is awaited: whoever is cancelled here may have stored the row already.
         self._open[call.key] = call
         unsaved = list(self._unsaved)
@@ -64,7 +67,7 @@ class Recorder:
         except CosError as error:
             return self._not_opened(call, error)
         self._saved(unsaved)
-        return None if spent is None else self._stop(call, spent.stop_message)
+        return None if spent is None else self._stop(call, spent.stop_message) | self._question(call, spent)
 
     async def succeeded(self, **given: Any) -> None:
         call = self._taken(given)
@@ -104,7 +107,16 @@ class Recorder:
         # A call whose beginning was not told, because its hook was suspended, costs as much.
         return self._open.pop(key, None) or call_of(given)
 
-    def _stop(self, call: Call, message: str) -> dict[str, str]:
+    def _question(self, call: Call, spent: BudgetState) -> dict[str, Any]:
+        async def answered(answer: ApprovalAnswer) -> bool:
+            extra = spent.meant(answer.answer or "")
+            if extra:
+                await self._ledger.allow(call, spent, extra, answer.answered_by or "")
+            return bool(extra)
+
+        return {"question": spent.question, "choices": list(spent.choices), "answered": answered}
+
+    def _stop(self, call: Call, message: str) -> dict[str, Any]:
         del self._open[call.key]
         self._stopped.add(call.key)
         return {"action": "stop", "stop_reason": STOP_REASON, "message": message}
@@ -141,7 +153,7 @@ class Recorder:
             return Price(cost_usd=None, source="the end of the call is not known")
         return await self._prices.price(question_of(call, response_model), usage, has_ended=status == "ok")
 
-    def _not_opened(self, call: Call, error: CosError) -> dict[str, str] | None:
+    def _not_opened(self, call: Call, error: CosError) -> dict[str, Any] | None:
         log.error("call %d of turn %s could not be stored before it left: %s", call.ordinal, call.turn.turn_id, error)
         if self._has_budgets:
             message = f"The budgets cannot be checked, so the next model call was not made: {error}"
@@ -167,6 +179,7 @@ def _recorded(ending: Ending) -> CallRecorded:
         cause=call.cause,
         status=ending.status,
         cost_usd=ending.price.cost_usd,
+        is_made_up=ending.price.source == MADE_UP,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cache_read_tokens=usage.cache_read_tokens,

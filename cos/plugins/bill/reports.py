@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from cos.plugins.bill.figures import FIXED, CallRow, DayCost, Figures, Group, Report, SessionCost, Speed
+from cos.plugins.bill.figures import (
+    FIXED,
+    CallRow,
+    DayCost,
+    Figures,
+    Group,
+    Report,
+    SessionCost,
+    Speed,
+    TurnCost,
+)
 
 if TYPE_CHECKING:
     from cos.core.plugin_api import PluginConnection, PluginContext
@@ -90,9 +100,35 @@ class BillReports:
 
     async def session(self, session_id: UUID) -> SessionCost:
         """What one session cost by itself, and with every session below it."""
-        rows = await self._ctx.database.fetch(self._sql["session"], {"session_id": session_id})
-        own, with_children = (Figures.of(row) for row in rows)
-        return SessionCost(own=own, with_children=with_children)
+        none = SessionCost(own=Figures.none(), with_children=Figures.none())
+        return (await self.sessions([session_id])).get(session_id, none)
+
+    async def sessions(self, session_ids: Sequence[UUID]) -> dict[UUID, SessionCost]:
+        """The same for many; a session without a call is left out."""
+        parameters = {"ids": [str(session_id) for session_id in session_ids]}
+        rows = await self._ctx.database.fetch(self._sql["sessions"], parameters)
+        return {
+            session_id: SessionCost(own=own, with_children=whole)
+            for session_id, (own, whole) in _own_and_whole(rows, "session_id").items()
+        }
+
+    async def turns(self, turn_ids: Sequence[UUID]) -> list[TurnCost]:
+        """What these turns and those above them cost; a turn without an ended call is left out."""
+        rows = await self._ctx.database.fetch(self._sql["turns"], {"ids": list(turn_ids)})
+        sessions = {row["turn_id"]: row["session_id"] for row in rows}
+        return [
+            TurnCost(turn_id=turn_id, session_id=sessions[turn_id], own=own, with_children=whole)
+            for turn_id, (own, whole) in _own_and_whole(rows, "turn_id").items()
+            if sessions[turn_id] is not None
+        ]
+
+    async def costing(
+        self, connection: PluginConnection, session_ids: Sequence[UUID], operator: str, usd: Decimal
+    ) -> Set[UUID]:
+        """Those of the sessions whose known cost, children included, is `operator` (>, >=, <, <=) `usd`."""
+        parameters = {"ids": [str(session_id) for session_id in session_ids], "operator": operator, "usd": usd}
+        rows = await (await connection.execute(self._sql["costing"], parameters)).fetchall()
+        return {row["session_id"] for row in rows}
 
     async def budgets(self, session_id: UUID | None = None) -> list[BudgetState]:
         """Every budget in its present period; those per session only for `session_id`."""
@@ -115,15 +151,16 @@ class BillReports:
         """The cost of each of the last days up to today, also of those without a call, oldest first."""
         parameters = {"timezone": await self._ledger.timezone(), "count": count}
         rows = await self._ctx.database.fetch(self._sql["days"], parameters)
-        return [DayCost(day=row["day"], cost_usd=row["cost_usd"]) for row in rows]
+        return [DayCost(**row) for row in rows]
 
     async def total(self, span: Span = ALL_TIME) -> Figures:
         """All calls of the span; `cache_hit_rate` and `cache_saved_usd` of it say what caching did."""
         return (await self.report("month", span)).total
 
-    async def speed(self, span: Span = ALL_TIME) -> list[Speed]:
-        """Time to the first token and tokens per second of each model."""
-        parameters = _bounds(span) | {"timezone": span.timezone or await self._ledger.timezone()}
+    async def speed(self, span: Span = ALL_TIME, session_id: UUID | None = None) -> list[Speed]:
+        """Time to the first token and tokens per second of each model, of one session or (None) of all."""
+        timezone = span.timezone or await self._ledger.timezone()
+        parameters = _bounds(span) | {"timezone": timezone, "session_id": session_id}
         return [Speed(**row) for row in await self._ctx.database.fetch(self._sql["speed"], parameters)]
 
     async def calls(self, session_id: UUID, *, with_children: bool = False, limit: int = 200) -> list[CallRow]:
@@ -135,6 +172,12 @@ class BillReports:
         ids = [UUID(group.label) for group in groups if group.label]
         titles = await self._ctx.session_titles(ids) if ids else {}
         return [replace(group, title=titles.get(UUID(group.label or ""))) for group in groups]
+
+
+def _own_and_whole(rows: Sequence[Mapping[str, Any]], key: str) -> dict[UUID, tuple[Figures, Figures]]:
+    """Of each `key` the figures of its row `is_own`, if it has one, and of the other."""
+    found = {(row[key], row["is_own"]): Figures.of(row) for row in rows}
+    return {name: (found.get((name, True), Figures.none()), found[name, False]) for name, is_own in found if not is_own}
 
 
 def _bounds(span: Span) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from cos.agent.text import cells, visible
-from cos.plugins.bill.figures import FIXED, Figures, Group, Report, Speed
+from cos.plugins.bill.figures import FIXED, Figures, Group, Report, SessionCost, Speed
 from cos.plugins.bill.money import usd
 
 if TYPE_CHECKING:
@@ -31,13 +31,34 @@ def report_table(report: Report, span: Span, budgets: Sequence[BudgetState]) -> 
         return f"{head}: no model call is recorded.{_running(report)}"
     most = max((group.figures.cost_usd for group in report.groups), default=Decimal(0))
     rows = [
-        [_label(group), usd(group.figures.cost_usd), bar(group.figures.cost_usd, most), *_counts(group.figures)]
+        [_label(group), cost_text(group.figures), bar(group.figures.cost_usd, most), *_counts(group.figures)]
         for group in report.groups
     ]
-    rows.append(["total", usd(report.total.cost_usd), "", *_counts(report.total)])
+    rows.append(["total", cost_text(report.total), "", *_counts(report.total)])
     table = _aligned([["", "USD", "", "calls", "tokens in", "out", "cached", "apart"], *rows], left={0, 2, 7})
     notes = [*_notes(report), *(state.warning for state in budgets if state.percent >= 80)]
     return "\n".join([head, "", *table, *(["", *notes] if notes else [])])
+
+
+def cost_text(figures: Figures) -> str:
+    """What calls cost; unknown is never zero, and what nobody pays is marked."""
+    if figures.calls and figures.unpriced + figures.lost == figures.calls:
+        return "no price"
+    return usd(figures.cost_usd) + (" demo" if 0 < figures.cost_usd == figures.made_up_usd else "")
+
+
+def usage_lines(cost: SessionCost, speeds: Sequence[Speed]) -> list[str]:
+    """What a session cost, and of each model the time to the first token (the median) and tokens per second."""
+    whole = cost.with_children
+    lines = [f"{'cost':<20} {cost_text(cost.own)}"] if cost.own.calls else []
+    if whole.calls != cost.own.calls:
+        lines.append(f"{'with children':<20} {cost_text(whole)}")
+    if whole.unpriced or whole.lost:
+        lines.append(f"{'in no sum':<20} {_apart(whole)}")
+    for row in speeds:
+        rate = "" if row.tokens_per_second is None else f", {row.tokens_per_second:.1f} tokens/s"
+        lines.append(f"{visible(row.model):<20} first token after {row.ttft_median_ms / 1000:.2f} s{rate}")
+    return lines
 
 
 def bar(amount: Decimal, most: Decimal) -> str:
@@ -139,14 +160,18 @@ def _label(group: Group) -> str:
 
 def _counts(figures: Figures) -> list[str]:
     rate = figures.cache_hit_rate
-    apart = [(figures.unpriced, "unpriced"), (figures.lost, "lost")]
     return [
         f"{figures.calls:,}",
         f"{figures.prompt_tokens:,}",
         f"{figures.output_tokens:,}",
         "" if rate is None else f"{rate:.0%}",
-        ", ".join(f"{count:,} {word}" for count, word in apart if count),
+        _apart(figures),
     ]
+
+
+def _apart(figures: Figures) -> str:
+    apart = [(figures.unpriced, "unpriced"), (figures.lost, "lost")]
+    return ", ".join(f"{count:,} {word}" for count, word in apart if count)
 
 
 def _notes(report: Report) -> Iterator[str]:
@@ -164,6 +189,8 @@ def _notes(report: Report) -> Iterator[str]:
         yield f"{total.lost:,} lost calls are in no sum: cos was killed while they were under way."
     if total.partial:
         yield f"{total.partial:,} calls were cut before their final figures; they count with what was reported."
+    if total.made_up_usd:
+        yield f"{usd(total.made_up_usd)} of the total nobody pays: the demo's calls, at prices that are made up."
     if total.cache_saved_usd > 0:
         yield f"Caching saved {usd(total.cache_saved_usd)}."
     if report.running:

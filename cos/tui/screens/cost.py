@@ -205,8 +205,8 @@ def plot(days: Sequence[DayCost], width: int, height: int) -> str:
     cells = max(2, min(8, (width - 14) // max(1, len(days))))
     amounts = [day.cost_usd for day in days]
     lines = cost_words.columns(amounts, height, cells)
-    most = max(amounts, default=Decimal(0))
-    lines[0] += f" {wording.money(most)}"
+    most = max(days, key=lambda day: day.cost_usd)
+    lines[0] += f" {cost_words.dollars(most.cost_usd, most.made_up_usd)}"
     lines.append("".join(f"{day.day:%d}".ljust(cells) for day in days) + " days")
     return "\n".join(lines)
 

@@ -106,10 +106,13 @@ class TurnHeader(Entry):
     """The line above a turn, as its owner words it: `14:02 · running for 42s`."""
 
     text: str
+    cost: str = ""
+    """So far; empty while nobody knows. It is never cut off: what is short of room is the text."""
     reachable: ClassVar[bool] = False
 
     def lines(self, width: int, look: Look) -> list[Line]:
-        text = shorten(one_line(self.text), width - 6)
+        cost = f" · {one_line(self.cost)}" if self.cost else ""
+        text = shorten(shorten(one_line(self.text), max(0, width - 6 - cell_len(cost))) + cost, width - 6)
         lead = [("── ", look.rule)] if width > 12 else []
         rest = width - cell_len(text) - 5
         tail = [(" " + "─" * rest, look.rule)] if rest > 0 and lead else []
@@ -117,7 +120,7 @@ class TurnHeader(Entry):
         return [line._replace(text=text)]
 
     def whole(self) -> str:
-        return self.text
+        return f"{self.text} · {self.cost}" if self.cost else self.text
 
     def estimate(self, width: int) -> int:
         return 1

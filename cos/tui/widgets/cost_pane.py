@@ -24,7 +24,7 @@ LEAST = 10
 """The rank of what takes no room from anything else."""
 _BAR_CELLS = 7
 _LABEL_CELLS = 9
-OFF = "cost: plugin bill is off"
+OFF = "CommonBill is not enabled."
 WAITING = CostShown(is_on=True, tokens=Usage())
 
 
@@ -142,7 +142,8 @@ class CostPane(Widget):
 
 
 def _days(days: Sequence[DayCost], width: int) -> Text:
-    total = wording.money(sum((day.cost_usd for day in days), Decimal(0)))
+    made_up = sum((day.made_up_usd for day in days), Decimal(0))
+    total = cost_words.dollars(sum((day.cost_usd for day in days), Decimal(0)), made_up)
     line = cost_words.sparkline([day.cost_usd for day in days])
     head = f"{len(days)} days "
     if cell_len(head) + len(line) + 1 + len(total) > width:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
+    from cos.tui.cost_port import SessionCost
     from cos.tui.session_rows import Shown
 
 
@@ -48,6 +49,7 @@ class SessionDrawing(ScrollView):
         super().__init__(id=id)
         self.rows = SessionRows()
         self.activities = Activities()
+        self.costs: dict[UUID, SessionCost] = {}
         self.empty_text = ""
         """What stands where there are no rows."""
         self._cursor: UUID | None = None
@@ -120,7 +122,8 @@ class SessionDrawing(ScrollView):
     def _text(self, shown: Shown, now: datetime) -> RowText:
         session_id = shown.row.id
         activity = self.activities.of(session_id)
-        return row_text(shown, activity, now, is_open=session_id == self._open, is_nested=self.rows.is_nested)
+        cost = self.costs.get(session_id)
+        return row_text(shown, activity, cost, now, is_open=session_id == self._open, is_nested=self.rows.is_nested)
 
     def _background(self, session_id: UUID) -> Style | None:
         if session_id != self._cursor:

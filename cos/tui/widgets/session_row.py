@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 from rich.style import Style
 
-from cos.tui import wording
+from cos.tui import cost_words, wording
 from cos.tui.session_words import context_share, state_of
 from cos.tui.transcript.lines import make_line, one_line, shorten
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from textual.strip import Strip
 
+    from cos.tui.cost_port import SessionCost
     from cos.tui.session_activity import Activity
     from cos.tui.session_rows import Shown
     from cos.tui.session_words import Tone
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 LINES: Final = 2
 ROOM_FOR_LABELS: Final = 34
 """Cells from which on the context is labelled."""
+ROOM_FOR_MORE: Final = 8
+"""Cells that are left to tags and profile where own cost and that of children stand apart."""
 CONTEXT_HIGH, CONTEXT_FULL = 0.60, 0.85
 _BOLD: Final = Style(bold=True)
 
@@ -42,12 +45,24 @@ class RowText:
     words: str
     more: str
     """Tags and profile."""
+    cost: str
+    """With children; empty when nobody knows."""
+    costs: str
+    """The same, own and children apart."""
     tone: Tone
     indent: int
     is_open: bool
 
 
-def row_text(shown: Shown, activity: Activity | None, now: datetime, *, is_open: bool, is_nested: bool) -> RowText:
+def row_text(
+    shown: Shown,
+    activity: Activity | None,
+    cost: SessionCost | None,
+    now: datetime,
+    *,
+    is_open: bool,
+    is_nested: bool,
+) -> RowText:
     row = shown.row
     state = state_of(row, activity, now)
     share = context_share(row)
@@ -65,6 +80,8 @@ def row_text(shown: Shown, activity: Activity | None, now: datetime, *, is_open:
         age=wording.age(row.last_activity_at),
         words=state.words,
         more=one_line(" ".join(piece for piece in (tags, f"· {row.profile_id}") if piece)),
+        cost=cost_words.known(cost.with_children) if cost else "",
+        costs=cost_words.own_and_children(cost).removesuffix(" children") if cost else "",
         tone=state.tone,
         indent=2 * shown.depth,
         is_open=is_open,
@@ -92,7 +109,12 @@ def row_strips(text: RowText, width: int, look: Look, *, background: Style | Non
     ]
     second = [("  ", look.base), (shorten(f"{text.words} ", room - 2), tone)]
     left = room - 2 - cell_len(text.words) - 1
-    second.append((shorten(text.more, left) if left > 2 else "", look.muted))
+    cost = text.costs if left >= cell_len(text.costs) + ROOM_FOR_MORE else text.cost
+    # What is short of room is left out whole: a part of an amount would be another amount.
+    cost = f" {cost}" if cost and left >= cell_len(cost) + 1 else ""
+    left -= cell_len(cost)
+    more = shorten(text.more, left) if left > 2 else ""
+    second += [(more, look.muted), (" " * (left - cell_len(more)), look.base), (cost, look.muted)]
     return make_line(first, width, look, lead=lead).strip, make_line(second, width, look, lead=lead).strip
 
 

@@ -5,7 +5,8 @@ SELECT COALESCE((SELECT c.root_session_id FROM model_calls c WHERE c.session_id 
                 %(parent_session_id)s::uuid, %(session_id)s::uuid) AS id;
 
 -- name: states
--- What was spent of each budget in the period that runs now, and what overrides add to its limit.
+-- What was spent of each budget in the period that runs now, and what overrides add to its limit. What is made up is
+-- not spent.
 SELECT b.number, k.period_key, spent.usd AS spent_usd, spent.unpriced,
        COALESCE((SELECT sum(o.extra_usd) FROM bill_overrides o
                  WHERE o.scope = b.scope AND o.period = b.period AND o.period_key = k.period_key), 0) AS extra_usd
@@ -19,11 +20,12 @@ CROSS JOIN LATERAL (SELECT COALESCE(p.first_day::text, b.root::text) AS period_k
 CROSS JOIN LATERAL (
     SELECT COALESCE(sum(s.usd), 0) AS usd, COALESCE(sum(s.unpriced), 0)::bigint AS unpriced
     FROM (
-        SELECT sum(f.cost_usd) AS usd, sum(f.unpriced) AS unpriced
+        SELECT sum(f.cost_usd - f.made_up_usd) AS usd, sum(f.unpriced) AS unpriced
         FROM bill_facts(b.kind, p.first_day, NULL, %(timezone)s) f
         WHERE b.period <> 'session' AND f.name = b.name
         UNION ALL
-        SELECT sum(c.cost_usd), count(*) FILTER (WHERE c.cost_usd IS NULL AND c.status NOT IN ('running', 'lost'))
+        SELECT sum(c.cost_usd - bill_made_up(c.price_source, c.cost_usd)),
+               count(*) FILTER (WHERE c.cost_usd IS NULL AND c.status NOT IN ('running', 'lost'))
         FROM model_calls c
         WHERE b.period = 'session' AND c.session_path @> ARRAY[b.root]
           AND (b.kind <> 'profile' OR c.profile_id = b.name) AND (b.kind <> 'tag' OR b.name = ANY (c.tags))

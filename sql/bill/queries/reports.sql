@@ -8,7 +8,7 @@ SELECT false AS is_total,
        sum(f.input_tokens)::bigint AS input_tokens, sum(f.output_tokens)::bigint AS output_tokens,
        sum(f.cache_read_tokens)::bigint AS cache_read_tokens,
        sum(f.cache_write_5m_tokens)::bigint AS cache_write_5m_tokens,
-       sum(f.cache_write_1h_tokens)::bigint AS cache_write_1h_tokens
+       sum(f.cache_write_1h_tokens)::bigint AS cache_write_1h_tokens, sum(f.made_up_usd) AS made_up_usd
 FROM bill_facts(%(kind)s, %(since)s::date, %(until)s::date, %(timezone)s) f
 GROUP BY 2
 UNION ALL
@@ -16,25 +16,61 @@ SELECT true, NULL, COALESCE(sum(f.calls), 0)::bigint, COALESCE(sum(f.unpriced), 
        COALESCE(sum(f.lost), 0)::bigint, COALESCE(sum(f.partial), 0)::bigint, COALESCE(sum(f.cost_usd), 0),
        COALESCE(sum(f.cache_saved_usd), 0), COALESCE(sum(f.input_tokens), 0)::bigint,
        COALESCE(sum(f.output_tokens), 0)::bigint, COALESCE(sum(f.cache_read_tokens), 0)::bigint,
-       COALESCE(sum(f.cache_write_5m_tokens), 0)::bigint, COALESCE(sum(f.cache_write_1h_tokens), 0)::bigint
+       COALESCE(sum(f.cache_write_5m_tokens), 0)::bigint, COALESCE(sum(f.cache_write_1h_tokens), 0)::bigint,
+       COALESCE(sum(f.made_up_usd), 0)
 FROM bill_facts('all', %(since)s::date, %(until)s::date, %(timezone)s) f;
 
--- name: session
--- The session's own calls, and all calls below it in the tree of sessions, itself included.
-SELECT b.with_children, count(c.turn_id) AS calls,
-       count(c.turn_id) FILTER (WHERE c.cost_usd IS NULL AND c.status <> 'lost') AS unpriced,
-       count(c.turn_id) FILTER (WHERE c.status = 'lost') AS lost,
-       count(c.turn_id) FILTER (WHERE c.is_partial) AS partial,
+-- name: sessions
+-- Of each session its own calls, and all calls of the tree of sessions below it, itself included.
+SELECT b.name::uuid AS session_id, b.kind = 'session' AS is_own, sum(b.calls)::bigint AS calls,
+       sum(b.unpriced)::bigint AS unpriced, sum(b.lost)::bigint AS lost, sum(b.partial)::bigint AS partial,
+       sum(b.cost_usd) AS cost_usd, sum(b.cache_saved_usd) AS cache_saved_usd,
+       sum(b.input_tokens)::bigint AS input_tokens, sum(b.output_tokens)::bigint AS output_tokens,
+       sum(b.cache_read_tokens)::bigint AS cache_read_tokens,
+       sum(b.cache_write_5m_tokens)::bigint AS cache_write_5m_tokens,
+       sum(b.cache_write_1h_tokens)::bigint AS cache_write_1h_tokens, sum(b.made_up_usd) AS made_up_usd
+FROM bill_sums b
+WHERE b.kind IN ('session', 'root', 'tree') AND b.name = ANY (%(ids)s::text[])
+GROUP BY b.name, b.kind HAVING sum(b.calls) > 0;
+
+-- name: costing
+-- Those of the sessions whose known cost, children included, is so much. Below an amount is only what is wholly known.
+SELECT b.name::uuid AS session_id
+FROM bill_sums b
+WHERE b.kind IN ('root', 'tree') AND b.name = ANY (%(ids)s::text[])
+GROUP BY b.name
+HAVING sum(b.calls) > 0 AND CASE %(operator)s::text
+    WHEN '>' THEN sum(b.cost_usd) > %(usd)s
+    WHEN '>=' THEN sum(b.cost_usd) >= %(usd)s
+    WHEN '<' THEN sum(b.cost_usd) < %(usd)s AND sum(b.unpriced) + sum(b.lost) = 0
+    WHEN '<=' THEN sum(b.cost_usd) <= %(usd)s AND sum(b.unpriced) + sum(b.lost) = 0
+END;
+
+-- name: turns
+-- Of these turns and those above them: their own calls, and all calls of the turns below them, their own included.
+WITH RECURSIVE wanted AS (
+    SELECT unnest(%(ids)s::uuid[]) AS turn_id
+    UNION SELECT c.parent_turn_id FROM wanted w JOIN model_calls c ON c.turn_id = w.turn_id
+    WHERE c.parent_turn_id IS NOT NULL
+), below AS (
+    SELECT w.turn_id AS top_id, w.turn_id FROM wanted w
+    UNION SELECT b.top_id, c.turn_id FROM below b JOIN model_calls c ON c.parent_turn_id = b.turn_id
+)
+SELECT b.top_id AS turn_id, o.is_own,
+       (SELECT t.session_id FROM model_calls t WHERE t.turn_id = b.top_id LIMIT 1) AS session_id, count(*) AS calls,
+       count(*) FILTER (WHERE c.cost_usd IS NULL AND c.status <> 'lost') AS unpriced,
+       count(*) FILTER (WHERE c.status = 'lost') AS lost, count(*) FILTER (WHERE c.is_partial) AS partial,
        COALESCE(sum(c.cost_usd), 0) AS cost_usd, COALESCE(sum(c.cache_saved_usd), 0) AS cache_saved_usd,
        COALESCE(sum(c.input_tokens), 0)::bigint AS input_tokens,
        COALESCE(sum(c.output_tokens), 0)::bigint AS output_tokens,
        COALESCE(sum(c.cache_read_tokens), 0)::bigint AS cache_read_tokens,
        COALESCE(sum(c.cache_write_5m_tokens), 0)::bigint AS cache_write_5m_tokens,
-       COALESCE(sum(c.cache_write_1h_tokens), 0)::bigint AS cache_write_1h_tokens
-FROM (VALUES (false), (true)) AS b (with_children)
-LEFT JOIN model_calls c ON c.session_path @> ARRAY[%(session_id)s::uuid] AND c.status <> 'running'
-                       AND (b.with_children OR c.session_id = %(session_id)s)
-GROUP BY b.with_children ORDER BY b.with_children;
+       COALESCE(sum(c.cache_write_1h_tokens), 0)::bigint AS cache_write_1h_tokens,
+       sum(bill_made_up(c.price_source, c.cost_usd)) AS made_up_usd
+FROM below b
+JOIN model_calls c ON c.turn_id = b.turn_id AND c.status <> 'running'
+JOIN (VALUES (true), (false)) AS o (is_own) ON NOT o.is_own OR b.turn_id = b.top_id
+GROUP BY 1, 2;
 
 -- name: sessions_of
 -- One row per session with calls of one group; the group '' of a tag key is that of the calls without a tag of it.
@@ -46,11 +82,12 @@ SELECT c.session_id::text AS label, count(*) AS calls,
        COALESCE(sum(c.output_tokens), 0)::bigint AS output_tokens,
        COALESCE(sum(c.cache_read_tokens), 0)::bigint AS cache_read_tokens,
        COALESCE(sum(c.cache_write_5m_tokens), 0)::bigint AS cache_write_5m_tokens,
-       COALESCE(sum(c.cache_write_1h_tokens), 0)::bigint AS cache_write_1h_tokens
+       COALESCE(sum(c.cache_write_1h_tokens), 0)::bigint AS cache_write_1h_tokens,
+       sum(bill_made_up(c.price_source, c.cost_usd)) AS made_up_usd
 FROM model_calls c
 WHERE c.status <> 'running'
-  AND %(name)s = ANY (COALESCE((SELECT array_agg(g.name) FROM bill_groups(c.profile_id, c.model, c.tags, c.session_id,
-                                                                          c.root_session_id) g
+  AND %(name)s = ANY (COALESCE((SELECT array_agg(g.name) FROM bill_groups(c.profile_id, c.model, c.tags,
+                                                                          c.session_path) g
                                 WHERE g.kind = %(kind)s), ARRAY['']))
   AND c.started_at >= COALESCE(%(since)s::date::timestamp AT TIME ZONE %(timezone)s, '-infinity')
   AND c.started_at < COALESCE(%(until)s::date::timestamp AT TIME ZONE %(timezone)s, 'infinity')
@@ -61,7 +98,7 @@ SELECT count(*) AS calls FROM model_calls WHERE status = 'running';
 
 -- name: days
 -- The last days up to today, also those without a call, oldest first.
-SELECT d.day::date AS day, COALESCE(sum(f.cost_usd), 0) AS cost_usd
+SELECT d.day::date AS day, COALESCE(sum(f.cost_usd), 0) AS cost_usd, COALESCE(sum(f.made_up_usd), 0) AS made_up_usd
 FROM generate_series((clock_timestamp() AT TIME ZONE %(timezone)s)::date - (%(count)s::integer - 1),
                      (clock_timestamp() AT TIME ZONE %(timezone)s)::date, interval '1 day') AS d (day)
 LEFT JOIN bill_facts('all', (clock_timestamp() AT TIME ZONE %(timezone)s)::date - (%(count)s::integer - 1), NULL,
@@ -72,7 +109,8 @@ GROUP BY d.day ORDER BY d.day;
 SELECT (clock_timestamp() AT TIME ZONE %(timezone)s)::date AS day;
 
 -- name: speed
--- Of calls that ended well. Tokens per second are those of the time after the first token.
+-- Of calls that ended well, of one session or (NULL) of all. Tokens per second are those of the time after the first
+-- token.
 SELECT c.model, count(*) AS calls, avg(c.ttft_ms)::float8 AS ttft_ms,
        percentile_cont(0.5) WITHIN GROUP (ORDER BY c.ttft_ms) AS ttft_median_ms,
        percentile_cont(0.95) WITHIN GROUP (ORDER BY c.ttft_ms) AS ttft_p95_ms,
@@ -81,6 +119,7 @@ SELECT c.model, count(*) AS calls, avg(c.ttft_ms)::float8 AS ttft_ms,
                  0))::float8 AS tokens_per_second
 FROM model_calls c
 WHERE c.status = 'ok' AND c.ttft_ms IS NOT NULL
+  AND (%(session_id)s::uuid IS NULL OR c.session_id = %(session_id)s::uuid)
   AND c.started_at >= COALESCE(%(since)s::date::timestamp AT TIME ZONE %(timezone)s, '-infinity')
   AND c.started_at < COALESCE(%(until)s::date::timestamp AT TIME ZONE %(timezone)s, 'infinity')
 GROUP BY c.model ORDER BY c.model;

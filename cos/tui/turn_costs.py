@@ -1,0 +1,42 @@
+"""Puts what turns cost into the lines above them: when they are loaded, and again after each recorded call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cos.tui import cost_words
+from cos.tui.cost_port import CALL_RECORDED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from uuid import UUID
+
+    from cos.core.live import PluginEvent
+    from cos.tui.conversations import Conversations
+    from cos.tui.cost_port import Bill
+
+
+class TurnCosts:
+    """Without a bill nothing is shown."""
+
+    def __init__(self, bill: Bill | None, conversations: Conversations) -> None:
+        self._bill = bill
+        self._conversations = conversations
+
+    async def take(self, event: PluginEvent) -> None:
+        """A call of a turn costs those above it, too.
+
+        Raises:
+            CosError: the costs cannot be read. So does `read`.
+        """
+        if event.type == CALL_RECORDED:
+            await self.read([event.turn.turn_id])
+
+    async def read(self, turn_ids: Iterable[UUID]) -> None:
+        """Turns of which no call has ended have nothing to show."""
+        wanted = list(turn_ids)
+        if self._bill is None or not wanted:
+            return
+        for turn in await self._bill.turns(wanted):
+            conversation = self._conversations.of(turn.session_id)
+            conversation.change(f"turn:{turn.turn_id}", cost=cost_words.own_and_children(turn))
