@@ -16,6 +16,8 @@ from cos.agent.providers.scripted import Script, ScriptedProvider
 from cos.agent.tools import Tool, ToolSet
 from cos.agent.turn import Agent, AgentOptions, TurnInputs
 from cos.core.approval_desk import ApprovalDesk
+from cos.core.child_agents import ChildAgents
+from cos.core.delegation import Delegation
 from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
 from cos.core.gateway import Gateway
 from cos.core.inbound import Accepted, Inbound
@@ -38,12 +40,16 @@ from cos.core.session_contexts import SessionContexts
 from cos.core.session_edits import SessionEdits
 from cos.core.session_query import SessionQuery
 from cos.core.sessions import SessionRow
-from cos.core.settings import ProfileSettings
+from cos.core.settings import DelegationSettings, ProfileSettings
 from cos.core.skills.shelf import SkillShelf
+from cos.core.tools.clarify import clarify_tool
+from cos.core.tools.delegate_task import delegate_tool
 from tests.agent_bench import AT_ONCE, assert_answered
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+    from cos.agent.provider import Provider
 
 
 @dataclass
@@ -56,7 +62,8 @@ class CoreBench:
     desk: ApprovalDesk
     hooks: HookBus
     plugins: LoadedPlugins
-    provider: ScriptedProvider
+    provider: Any
+    """A ScriptedProvider, unless the test gave another one."""
     dispatcher: Dispatcher
     queue: QueueEditor
     options: SessionOptions
@@ -91,7 +98,7 @@ class CoreBench:
         return await self.when(count, ApprovalRequested)
 
     async def idle(self, session: UUID) -> None:
-        while self.dispatcher.running(session) is not None or self.dispatcher._admission[session].locked():
+        while self.dispatcher.running(session) is not None or self.dispatcher.turns.admission[session].locked():
             await asyncio.sleep(0.002)
 
     async def rows(self, query: str) -> list[Row]:
@@ -124,7 +131,15 @@ def profile(name: str, folder: Path, **settings: Any) -> Profile:
 
 @contextlib.asynccontextmanager
 async def core_bench(
-    url: str, folder: Path, scripts: Iterable[Script] = (), *tools: Tool, timeout_seconds: float = 60, size: int = 4
+    url: str,
+    folder: Path,
+    scripts: Iterable[Script] = (),
+    *tools: Tool,
+    timeout_seconds: float = 60,
+    size: int = 4,
+    limits: DelegationSettings | None = None,
+    settings: dict[str, Any] | None = None,
+    provider: Provider | None = None,
 ) -> AsyncIterator[CoreBench]:
     database = await Database(url, size=size).open()
     journal, sessions, hooks, events = PostgresJournal(database), Sessions(database), HookBus(), list[CoreEvent]()
@@ -136,28 +151,37 @@ async def core_bench(
         surface="test",
     )
     blobs = PostgresBlobs(database)
-    provider, plugins, toolset = ScriptedProvider(scripts), LoadedPlugins(), ToolSet.of(*tools)
+    provider, plugins, toolset = provider or ScriptedProvider(scripts), LoadedPlugins(), ToolSet.of(*tools)
+    if limits is not None:
+        toolset = ToolSet.of(*tools, clarify_tool(), delegate_tool(lambda: delegation))
+
+    def agent(max_steps: int) -> Agent:
+        return Agent(
+            provider=provider, hooks=hooks, journal=journal, approver=desk, publish=events.append,
+            options=AgentOptions(retry=AT_ONCE, max_steps=max_steps),
+            inputs=TurnInputs(steers=AnnouncedSteers(journal, sessions, events.append), blobs=blobs),
+        )  # fmt: skip
+
     agents = {
         name: ProfileAgent(
-            profile=profile(name, folder, tags=(f"area:{name}", "team:core")),
+            profile=profile(name, folder, tags=(f"area:{name}", "team:core"), **settings or {}),
             tools=toolset,
-            agent=Agent(
-                provider=provider, hooks=hooks, journal=journal, approver=desk, publish=events.append,
-                options=AgentOptions(retry=AT_ONCE),
-                inputs=TurnInputs(steers=AnnouncedSteers(journal, sessions, events.append), blobs=blobs),
-            ),
+            agent=agent(90),
+            child=agent(limits.max_iterations if limits else 50),
         )
         for name in ("home", "work")
-    }  # fmt: skip
+    }
     skills = SkillShelf({name: entry.profile.folder for name, entry in agents.items()})
     gateway = Gateway(
         {name: entry.profile for name, entry in agents.items()}, hooks, journal, sessions, blobs, events.append
     )
+    contexts = SessionContexts(sessions, plugins, skills)
     dispatcher = Dispatcher(
-        agents=agents, gateway=gateway, journal=journal, sessions=sessions,
-        contexts=SessionContexts(sessions, plugins, skills), publish=events.append,
+        agents=agents, gateway=gateway, journal=journal, sessions=sessions, contexts=contexts, publish=events.append,
         retries=Retries(last_turn=LastTurns(database).of, again=lambda *given: edits.again(*given)),
     )  # fmt: skip
+    children = ChildAgents(agents, dispatcher.turns, journal, sessions, contexts, events.append)
+    delegation = Delegation(limits or DelegationSettings(), children, dispatcher.turns, hooks)
     edits = SessionEdits(database, dispatcher, events.append)
     queue, options = QueueEditor(WaitingMessages(database), dispatcher), SessionOptions(database, events.append)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from cos.agent.errors import TurnCancelled
 
@@ -17,6 +18,15 @@ class CancelToken:
     def __init__(self) -> None:
         self._event = asyncio.Event()
         self._reason: str | None = None
+        self._children: WeakSet[CancelToken] = WeakSet()
+
+    def child(self) -> CancelToken:
+        """A token that is set when this one is, and may be set alone."""
+        child = CancelToken()
+        self._children.add(child)
+        if self._event.is_set():
+            child.cancel(self._reason or "")
+        return child
 
     @property
     def reason(self) -> str | None:
@@ -31,6 +41,8 @@ class CancelToken:
         if not self._event.is_set():
             self._reason = reason
             self._event.set()
+            for child in tuple(self._children):
+                child.cancel(reason)
 
     async def wait(self) -> str:
         """Return the reason once the token is set."""

@@ -22,6 +22,8 @@ class TurnOutcome:
     error: str | None
     usage: Usage
     denied_calls: int = 0
+    model_calls: int = 0
+    """Attempts included."""
 
 
 def turn_completed(state: TurnState, outcome: TurnOutcome, end: TurnEnd) -> TurnCompleted:

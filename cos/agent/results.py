@@ -16,11 +16,11 @@ NO_OUTPUT: Final = "(no output)"
 _HEAD_SHARE: Final = 0.4
 
 
-def clipped(text: str, limit: int = RESULT_CHARACTERS) -> str:
+def clipped(text: str, limit: int = RESULT_CHARACTERS, *, head_share: float = _HEAD_SHARE) -> str:
     """`text`, or its head and tail with the cut stated between them when it is longer than `limit` characters."""
     if len(text) <= limit:
         return text
-    head = int(limit * _HEAD_SHARE)
+    head = int(limit * head_share)
     tail = limit - head
     return f"{text[:head]}\n[... {len(text) - limit:,} characters cut ...]\n{text[-tail:]}"
 

@@ -319,7 +319,7 @@ class Agent:
         )
         outcome = TurnOutcome(
             status=status, text=state.text, stop_reason=state.stop_reason, error=error, usage=state.usage,
-            denied_calls=state.denied_calls,
+            denied_calls=state.denied_calls, model_calls=state.model_calls,
         )  # fmt: skip
         await fire_endings(self._hooks, state, status)
         self._publish(turn_completed(state, outcome, end))

@@ -8,13 +8,13 @@ import os
 import signal
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from cos.agent.errors import CosError
 from cos.agent.events import TurnCompleted
 from cos.agent.records import TurnStatus
 from cos.agent.tags import merge_tags
-from cos.cli.ask_output import AskOutput, JsonOutput, TextOutput
+from cos.cli.ask_output import CALL_RECORDED, AskOutput, JsonOutput, TextOutput
 from cos.cli.ask_waiting import print_end, turn_of_waiting
 from cos.cli.compose import open_core
 from cos.cli.logs import log_to
@@ -25,14 +25,17 @@ from cos.cli.terminal_answers import TerminalAnswers
 from cos.core.choose_session import chosen_session
 from cos.core.effective import NOBODY_ANSWERS, Flags
 from cos.core.inbound import Inbound
-from cos.core.live import Resync, session_of
+from cos.core.live import PluginEvent, Resync, SessionEvent, session_of
 from cos.core.paths import Paths
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from cos.core.live import Subscription
+    from cos.agent.events import AgentEvent
+    from cos.core.live import CoreEvent, Subscription
 
+_CHILDS: Final = frozenset({"approval.requested", "approval.resolved", CALL_RECORDED})
+"""What is told of child agents: what a person has to answer, and what was paid."""
 COMPLETED, FAILED, REFUSED, CANCELLED, OUT_OF_BUDGET = 0, 1, 3, 4, 5
 
 
@@ -132,12 +135,18 @@ async def _follow(
     answers: TerminalAnswers | StandingRefusal | None,
     output: AskOutput,
 ) -> TurnCompleted:
+    family = {turn_id}
     try:
         async for live in events:
             event = live.event
-            if isinstance(event, Resync) or session_of(event) != session_id:
+            if isinstance(event, Resync):
                 continue
-            output.event(event)
+            if session_of(event) != session_id:
+                if not _is_childs(event, family):
+                    continue
+                family.add(event.turn.turn_id)
+            if session_of(event) == session_id or event.type in _CHILDS:
+                output.event(event)
             if answers is not None:
                 answers.see(event)
             if isinstance(event, TurnCompleted) and event.turn.turn_id == turn_id:
@@ -146,6 +155,11 @@ async def _follow(
         if answers is not None:
             await answers.close()
     raise CosError("the live feed ended before the turn did")
+
+
+def _is_childs(event: CoreEvent, family: set[UUID]) -> TypeGuard[AgentEvent | PluginEvent]:
+    """Whether it is about a turn that one of the `family` has delegated."""
+    return not isinstance(event, SessionEvent) and event.turn.parent_turn_id in family
 
 
 def _cancel_on_signals(core: Core, session_id: UUID) -> None:

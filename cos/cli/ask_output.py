@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from cos.core.live import CoreEvent
 
 
+CALL_RECORDED = "bill.call_recorded"
+
+
 class AskOutput(Protocol):
     """One way to print a turn."""
 
@@ -60,7 +63,7 @@ class TurnCost:
         return f", ${self.usd:.4f}" + (" at the demo's made-up prices" if self.usd == self.made_up_usd > 0 else "")
 
     def see(self, event: CoreEvent) -> None:
-        if not isinstance(event, PluginEvent) or event.type != "bill.call_recorded":
+        if not isinstance(event, PluginEvent) or event.type != CALL_RECORDED:
             return
         cost = getattr(event, "cost_usd", None)
         if cost is None or self._is_unpriced:

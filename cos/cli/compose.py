@@ -17,8 +17,10 @@ from cos.agent.turn import Agent, AgentOptions, TurnInputs
 from cos.core.approval_desk import CHANNEL, ApprovalDesk
 from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
 from cos.core.background import Background
+from cos.core.child_agents import ChildAgents
 from cos.core.config import Config, load_config
 from cos.core.context_command import ContextCommand
+from cos.core.delegation import Delegation
 from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
 from cos.core.effective import (
     Flags,
@@ -103,16 +105,14 @@ async def _compose(
 ) -> Core:
     await _apply_schemas(database, config, profiles)
     journal, sessions, feed, hooks = PostgresJournal(database), Sessions(database), LiveFeed(), HookBus()
-    for orphan in await sweep_orphans(database, journal):
-        log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
+    await _close_orphans(database, journal)
     host = plugin_host(database, config, list(profiles), feed.publish)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
     skills = SkillShelf({name: entry.folder for name, entry in profiles.items()})
-    tools = installed_tools(plugins, database, skills)
-    grants = Grants(database)
+    tools = installed_tools(plugins, database, skills, lambda: delegation)
+    grants, blobs = Grants(database), PostgresBlobs(database)
     _register_policy(hooks, profiles, request.flags, tools, grants)
     register_live_feed(hooks, feed.publish)
-    blobs = PostgresBlobs(database)
     timeout = effective_approval_timeout(config, request.flags).value
     keeper = RuleKeeper(profiles, {name: tool.origin for name, tool in tools.items()}, grants)
     desk = ApprovalDesk(Approvals(database), keeper, feed.publish, timeout_seconds=timeout, surface=request.surface)
@@ -130,6 +130,8 @@ async def _compose(
         retries=Retries(last_turn=LastTurns(database).of, again=lambda *given: edits.again(*given)),
         publish=feed.publish,
     )
+    child_agents = ChildAgents(agents, dispatcher.turns, journal, sessions, contexts, feed.publish)
+    delegation = Delegation(config.settings.delegation, child_agents, dispatcher.turns, hooks)
     edits = SessionEdits(database, dispatcher, feed.publish)
     background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish), plugins)
     core = Core(
@@ -152,6 +154,11 @@ async def _compose(
     )
     _add_commands(core, agents, ContextCommand(contexts, journal, agents, providers))
     return core
+
+
+async def _close_orphans(database: Database, journal: PostgresJournal) -> None:
+    for orphan in await sweep_orphans(database, journal):
+        log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
 
 
 def _add_commands(core: Core, agents: Mapping[str, ProfileAgent], context: ContextCommand) -> None:
@@ -178,16 +185,22 @@ def _agents(
     tools: ToolSet,
     make: Callable[..., Agent],
 ) -> dict[str, ProfileAgent]:
-    def agent(entry: Profile) -> Agent:
+    def agent(entry: Profile, max_steps: int) -> Agent:
         options = AgentOptions(
-            max_steps=config.settings.agent.max_steps,
+            max_steps=max_steps,
             compact_at=effective_compact_at(config, entry).value,
             retry=request.retry,
         )
         return make(provider=providers[entry.id], options=options)
 
+    settings = config.settings
     return {
-        name: ProfileAgent(profile=entry, tools=_tools_of(entry, tools), agent=agent(entry))
+        name: ProfileAgent(
+            profile=entry,
+            tools=_tools_of(entry, tools),
+            agent=agent(entry, settings.agent.max_steps),
+            child=agent(entry, settings.delegation.max_iterations),
+        )
         for name, entry in profiles.items()
     }
 

@@ -76,7 +76,8 @@ def _shown(request: ApprovalRequested) -> str:
     if request.kind == "question":
         return f"{visible(request.reason).capitalize()}:\n\n{exact(numbered(request.detail, request.choices))}"
     place = f"\n\n  in {visible(request.cwd)}" if request.cwd else ""
-    return f"{request.name} wants to run, and {request.reason}:\n\n{exact(request.detail or request.title)}{place}"
+    wants = f"A child agent wants to run {request.name}" if request.turn.depth else f"{request.name} wants to run"
+    return f"{wants}, and {request.reason}:\n\n{exact(request.detail or request.title)}{place}"
 
 
 def _prompt(request: ApprovalRequested) -> str:

@@ -86,9 +86,11 @@ class ContextCommand:
         window = self._providers[call.profile_id].context_window
         if session is None or session.frozen_prompt is None:
             return Seen(parts=now, prompt=prompt, now=now, history=(), is_frozen=False, window=window(prompt.model))
-        frozen = prompt_from_json(session.frozen_prompt)
+        frozen, parts = prompt_from_json(session.frozen_prompt), parts_from_json(session.frozen_prompt)
+        if session.is_child:
+            now, prompt = parts, frozen  # It was made for one task: no other session would begin like it.
         return Seen(
-            parts=parts_from_json(session.frozen_prompt),
+            parts=parts,
             prompt=frozen,
             now=now,
             history=await self._journal.load_history(session.id),

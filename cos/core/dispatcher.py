@@ -7,20 +7,15 @@ first in first out.
 
 from __future__ import annotations
 
-import asyncio
-import itertools
 import logging
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from cos.agent.cancellation import CancelToken, begun, uninterrupted
+from cos.agent.cancellation import CancelToken, uninterrupted
 from cos.agent.compaction import NOTHING, is_worth_it
-from cos.agent.errors import AlreadyAcceptedError, CosError, NotWaitingError, TurnBusyError
-from cos.agent.events import TurnCompleted, Usage
+from cos.agent.errors import AlreadyAcceptedError, NotWaitingError, TurnBusyError
 from cos.agent.identity import TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.records import TurnStatus
@@ -30,6 +25,7 @@ from cos.core.gateway import Gateway
 from cos.core.inbound import Accepted, Inbound
 from cos.core.profiles import Profile
 from cos.core.queue import queue_changed
+from cos.core.running_turns import RunningTurns
 from cos.core.sessions import QueuedMessage
 
 if TYPE_CHECKING:
@@ -46,12 +42,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cos.dispatcher")
 
-SHUTDOWN: Final = "the program is ending"
 _COMPACT_LATER: Final = "a turn runs in this session; compact it when the turn has ended"
 NEW_MESSAGE: Final = "by the user's new message"
-_CLOSE_SECONDS: Final = 8.0
-_CLOSE_LOST_SECONDS: Final = 0.5
-_CLOSE_LOST_LONGEST_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +52,8 @@ class ProfileAgent:
 
     profile: Profile
     agent: Agent
+    child: Agent
+    """For the turns that are delegated."""
     tools: ToolSet
 
 
@@ -70,16 +64,6 @@ class Retries:
     last_turn: Callable[[UUID], Awaitable[LastTurn]]
     again: Callable[[UUID, UUID, QueuedMessage], Awaitable[object]]
     """Session, turn, prompt: takes that turn back and lets the prompt wait in its place, in one transaction."""
-
-
-@dataclass(slots=True)
-class _Running:
-    turn: TurnInfo
-    message_id: UUID
-    cancel: CancelToken
-    task: asyncio.Task[None]
-    goes_on: bool = False
-    """A message came in after the turn was cancelled: the queue is not to wait when the turn has ended."""
 
 
 class Dispatcher:
@@ -104,9 +88,7 @@ class Dispatcher:
         self._publish = publish
         self._gateway = gateway
         self.commands = gateway.commands
-        self._running: dict[UUID, _Running] = {}
-        self._admission: defaultdict[UUID, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._is_closing = False
+        self.turns = RunningTurns(journal, publish)
 
     async def dispatch(self, inbound: Inbound) -> Accepted:
         """Take a message in.
@@ -122,10 +104,12 @@ class Dispatcher:
         """Send the session's last prompt again, before whatever waits; its turn is taken back.
 
         Raises:
-            SessionError: there is no turn, or one runs.
+            SessionError: there is no turn, one runs, or it is a child agent's session.
             DatabaseError: nothing was accepted.
         """
         session = await self._sessions.get(session_id)
+        if session.is_child:
+            raise SessionError("a child agent's task is not run again from here; ask the session that it worked for")
         last = await self._retries.last_turn(session_id)
         again = Inbound(
             text=last.prompt.text,
@@ -146,12 +130,12 @@ class Dispatcher:
 
         `keep` answers False when the message is not new. Answers the message's turn if it is the one that starts.
         """
-        async with self._admission[session_id]:
+        async with self.turns.admission[session_id]:
             is_new = await keep() is not False
-            running = self._running.get(session_id)
+            running = self.turns.of(session_id)
             if running is None:
                 await self._sessions.pause_queue(session_id, paused=False)
-            elif mode == "now" and is_new:
+            elif mode == "now" and is_new and not running.turn.depth:
                 running.cancel.cancel(NEW_MESSAGE)
             if running is not None and running.cancel.is_set:
                 running.goes_on = True
@@ -166,6 +150,7 @@ class Dispatcher:
         if isinstance(admitted, Accepted):
             return admitted
         session, message_id = admitted.session, admitted.message_id
+        mode: DeliveryMode = "steer" if session.is_child else inbound.mode
         if inbound.client_message_id is not None:
             turn_id = await self._sessions.turn_of(session.id, inbound.client_message_id)
             if turn_id is not None:
@@ -178,10 +163,10 @@ class Dispatcher:
                 )
                 return await self._retries.again(session.id, in_place_of, prompt)
             return await self._sessions.enqueue(
-                session, message_id, admitted.message, inbound.source, inbound.client_message_id, inbound.mode
+                session, message_id, admitted.message, inbound.source, inbound.client_message_id, mode
             )
 
-        turn_id = await self.send_now(session.id, message_id, lambda: uninterrupted(keep()), inbound.mode)
+        turn_id = await self.send_now(session.id, message_id, lambda: uninterrupted(keep()), mode)
         return Accepted(session_id=session.id, message_id=message_id, turn_id=turn_id)
 
     async def start_waiting(self, session_id: UUID, message_id: UUID) -> UUID | None:
@@ -204,9 +189,9 @@ class Dispatcher:
         """
 
         async def begin() -> UUID:
-            async with self._admission[session_id]:
+            async with self.turns.admission[session_id]:
                 await self._sessions.get(session_id)
-                if self._is_closing or session_id in self._running:
+                if self.turns.is_closing or self.turns.of(session_id) is not None:
                     raise SessionError(_COMPACT_LATER)
                 if not is_worth_it(await self._journal.load_history(session_id)):
                     raise SessionError(NOTHING)
@@ -214,15 +199,14 @@ class Dispatcher:
                     state = await self._open(session_id, None, instructions)
                 except TurnBusyError as error:
                     raise SessionError(_COMPACT_LATER) from error
-                task = await begun(self._run(state), f"turn-{state.turn.turn_id}")
-                self._running[session_id] = _Running(state.turn, state.prompt_id, state.cancel, task)
+                await self.turns.begin(state, self._run_to_rest(state))
                 return state.turn.turn_id
 
         return await uninterrupted(begin())
 
     def cancel(self, session_id: UUID, reason: str = "by the user") -> bool:
         """Stop the session's turn if this process runs one. Says so; cancelling nothing is no error."""
-        running = self._running.get(session_id)
+        running = self.turns.of(session_id)
         if running is None:
             return False
         running.cancel.cancel(reason)
@@ -230,13 +214,8 @@ class Dispatcher:
 
     def running(self, session_id: UUID) -> UUID | None:
         """The turn that this process runs in the session, if any."""
-        running = self._running.get(session_id)
+        running = self.turns.of(session_id)
         return running.turn.turn_id if running else None
-
-    @property
-    def running_sessions(self) -> list[UUID]:
-        """Where this process runs a turn."""
-        return list(self._running)
 
     @property
     def profiles(self) -> dict[str, Profile]:
@@ -244,24 +223,13 @@ class Dispatcher:
 
     async def close(self) -> None:
         """Cancel every running turn and wait until the journal is whole."""
-        self._is_closing = True
-        for admission in list(self._admission.values()):
-            async with admission:
-                pass  # A turn that is being opened is in `_running` afterwards.
-        tasks = [running.task for running in self._running.values()]
-        for running in self._running.values():
-            running.cancel.cancel(SHUTDOWN)
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        await self.turns.close()
 
     async def _start_next(self, session_id: UUID, wanted: UUID | None = None) -> UUID | None:
         """Start the turn of the first waiting message, unless one runs; its id if the message is the `wanted` one."""
-        async with self._admission[session_id]:
-            running = self._running.get(session_id)
-            if self._is_closing or running is not None:
+        async with self.turns.admission[session_id]:
+            running = self.turns.of(session_id)
+            if self.turns.is_closing or running is not None:
                 return running.turn.turn_id if running and running.message_id == wanted else None
             while queue := await self._sessions.queue(session_id):
                 waiting = queue[0]
@@ -274,8 +242,7 @@ class Dispatcher:
                     continue  # It was edited, removed or taken while it was being read.
                 except TurnBusyError:
                     return None  # Another process runs a turn here; it goes on with the queue.
-                task = await begun(self._run(state), f"turn-{state.turn.turn_id}")
-                self._running[session_id] = _Running(state.turn, state.prompt_id, state.cancel, task)
+                await self.turns.begin(state, self._run_to_rest(state))
                 return state.turn.turn_id if waiting.id == wanted else None
             return None
 
@@ -284,6 +251,8 @@ class Dispatcher:
     ) -> TurnState:
         """The turn of a waiting message; without one, a turn that compacts the session."""
         session = await self._sessions.get(session_id)
+        if session.is_child and waiting is not None:
+            raise TurnBusyError(session_id)  # Only whoever delegated begins turns there.
         entry = self._agents[session.profile_id]
         context = await self._contexts.of(session, entry.profile, entry.tools)
         turn = TurnInfo(
@@ -296,45 +265,20 @@ class Dispatcher:
             return await entry.agent.open_compaction(turn, context, instructions, CancelToken())
         return await entry.agent.open(turn, waiting.message, context, CancelToken(), prompt_id=waiting.id)
 
-    async def _run(self, state: TurnState) -> None:
-        """A turn from its first model call to its end, then the next message of the queue."""
-        agent = self._agents[state.turn.profile_id].agent
-        was_cancelled = True
+    async def _run_to_rest(self, state: TurnState) -> None:
+        """A turn, then the next message of the queue."""
         try:
-            try:
-                outcome = await agent.run(state)
-                was_cancelled = outcome.status is TurnStatus.CANCELLED
-            except Exception as error:
-                log.exception("turn %s could not be closed", state.turn.turn_id)
-                self._publish(_lost(state, error))
-                await self._close_lost(state.turn)
+            outcome = await self.turns.run(self._agents[state.turn.profile_id].agent, state)
+            was_cancelled = outcome is None or outcome.status is TurnStatus.CANCELLED
             await self._after(state.turn, was_cancelled=was_cancelled)
         finally:
-            self._forget(state.turn)
-
-    def _forget(self, turn: TurnInfo) -> _Running | None:
-        """The turn's entry, taken out; None when it was taken out before."""
-        running = self._running.get(turn.session_id)
-        return self._running.pop(turn.session_id) if running and running.turn == turn else None
-
-    async def _close_lost(self, turn: TurnInfo) -> None:
-        """Close the turn as soon as the journal answers: an open turn of a living process is swept by nobody."""
-        for attempt in itertools.count():
-            if self._is_closing:
-                return
-            try:
-                await self._journal.finish_turn(turn, TurnStatus.FAILED, error="the end of this turn was stored late")
-            except CosError as error:
-                log.warning("turn %s is still open: %s", turn.turn_id, error)
-                await asyncio.sleep(min(_CLOSE_LOST_SECONDS * 2**attempt, _CLOSE_LOST_LONGEST_SECONDS))
-            else:
-                return
+            self.turns.forget(state.turn)
 
     async def _after(self, turn: TurnInfo, *, was_cancelled: bool) -> None:
         session_id = turn.session_id
         try:
-            async with self._admission[session_id]:
-                ended = self._forget(turn)
+            async with self.turns.admission[session_id]:
+                ended = self.turns.forget(turn)
                 waiting = await self._sessions.queue(session_id)
                 pause = was_cancelled and not (ended and ended.goes_on)
                 if waiting and pause:
@@ -349,18 +293,3 @@ class Dispatcher:
     async def announce_queue(self, session_id: UUID) -> None:
         """Tell the surfaces of this process how the session's queue stands."""
         self._publish(await queue_changed(self._sessions, session_id))
-
-
-def _lost(state: TurnState, error: Exception) -> TurnCompleted:
-    """The end of a turn that the journal did not take: said on screen now, stored when it answers again."""
-    return TurnCompleted(
-        turn=state.turn,
-        status=TurnStatus.FAILED,
-        stop_reason=None,
-        error=f"the end of this turn could not be stored ({error})",
-        text=state.text,
-        usage=Usage(),
-        started_at=state.started_at,
-        completed_at=datetime.now(UTC),
-        had_output=state.had_output,
-    )

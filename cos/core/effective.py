@@ -165,13 +165,17 @@ def _common_values(config: Config, env: Mapping[str, str], flags: Flags) -> dict
         **{f"database.{name}": _common(config, settings.database, name) for name in ("data_dir", "bin_dir", "run_as")},
         "approvals.timeout_seconds": effective_approval_timeout(config, flags),
         "agent.max_steps": _common(config, settings.agent, "max_steps"),
+        **{
+            f"delegation.{name}": _common(config, settings.delegation, name)
+            for name in type(settings.delegation).model_fields
+        },
         "tui.reduced_motion": effective_reduced_motion(config, env),
     }
 
 
 def _profile_values(profile: Profile, env: Mapping[str, str], flags: Flags) -> dict[str, Sourced[Any]]:
     settings = profile.settings
-    names = [name for name in type(settings).model_fields if name not in {"agent", "approvals"}]
+    names = [name for name in type(settings).model_fields if name not in {"agent", "approvals", "delegation"}]
     values = {name: _of_profile(profile, settings, name) for name in names}
     return {
         **values,
@@ -179,6 +183,7 @@ def _profile_values(profile: Profile, env: Mapping[str, str], flags: Flags) -> d
         "tags": effective_tags(profile, flags),
         "workspace": effective_workspace(profile),
         "approvals.mode": effective_approval_mode(profile, flags),
+        "delegation.model": _of_profile(profile, settings.delegation, "model"),
         **({"api_key": _key(profile, env)} if settings.provider == "anthropic" else {}),
     }
 

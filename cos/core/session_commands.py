@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from cos.agent.events import Usage
 from cos.agent.tags import Tag, merge_tags
+from cos.core.agent_lines import agent_lines
 from cos.core.commands import Command, CommandAnswer, CommandCall
 from cos.core.errors import CommandError
 from cos.core.export import Format
@@ -82,7 +83,8 @@ class SessionCommands:
             for name, args, text, run in rows
         ]
         plugins = Command(name="plugins", summary="the enabled plugins", run=self._list_plugins, needs_session=False)
-        agents = Command(name="agents", summary="every turn that runs here", run=self._agents, needs_session=False)
+        what_runs = "every turn that runs here, with its child agents"
+        agents = Command(name="agents", summary=what_runs, run=self._agents, needs_session=False)
         return [*of_session, plugins, agents]
 
     async def _title(self, call: CommandCall) -> CommandAnswer:
@@ -196,8 +198,9 @@ class SessionCommands:
         return CommandAnswer(text="\n".join(lines) or "No plugin is enabled.")
 
     async def _agents(self, call: CommandCall) -> CommandAnswer:
-        running = [await self._core.sessions.get(session_id) for session_id in self._core.dispatcher.running_sessions]
-        lines = [f"● {session.title or 'untitled'}  {session.profile_id}  {session.id}" for session in running]
+        running = self._core.dispatcher.turns.all
+        ids = [it.turn.session_id for it in running]
+        lines = agent_lines(running, {session_id: await self._core.sessions.get(session_id) for session_id in ids})
         return CommandAnswer(text="\n".join(lines) or "No turn runs here.")
 
 

@@ -39,6 +39,11 @@ class Session:
     context: ContextMeter | None = None
     """Of the newest model call; None = there was none, or nobody counted."""
 
+    @property
+    def is_child(self) -> bool:
+        """A child agent's: its turns are those that were delegated to it, and what is said there goes into them."""
+        return self.source == "subagent"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:

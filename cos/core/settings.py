@@ -145,6 +145,28 @@ class ProfileAgentSettings(_Table):
     """None = as in commonos.toml."""
 
 
+Count = Annotated[int, Field(ge=1)]
+
+
+class DelegationSettings(_Table):
+    """The limits of child agents; the keys are Hermes', the last one is ours."""
+
+    max_concurrent_children: Count = 3
+    """Of one delegate_task call."""
+    max_spawn_depth: Count = 1
+    """1 = a child has no children."""
+    max_iterations: Count = 50
+    """Steps of one child."""
+    max_summary_chars: Count = 24_000
+    max_children_per_turn: Count = 30
+    """All that one turn of the user's has started, children of children included."""
+
+
+class ProfileDelegationSettings(_Table):
+    model: Words | None = None
+    """Of child agents; None = that of the session that delegates."""
+
+
 class TuiSettings(_Table):
     reduced_motion: bool = False
 
@@ -161,6 +183,7 @@ class Settings(_Table):
     database: DatabaseSettings = DatabaseSettings()
     approvals: ApprovalTimeout = ApprovalTimeout()
     agent: AgentSettings = AgentSettings()
+    delegation: DelegationSettings = DelegationSettings()
     tui: TuiSettings = TuiSettings()
 
 
@@ -192,4 +215,5 @@ class ProfileSettings(_Table):
     workspace: Folder | None = None
     """None = a folder of its own under the data folder."""
     agent: ProfileAgentSettings = ProfileAgentSettings()
+    delegation: ProfileDelegationSettings = ProfileDelegationSettings()
     approvals: ApprovalPolicy = ApprovalPolicy()

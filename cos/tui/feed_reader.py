@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from cos.agent.errors import CosError
-from cos.agent.events import TurnCompleted
+from cos.agent.events import TurnCompleted, TurnStarted
 from cos.core.live import (
     PluginEvent,
     Resync,
@@ -18,6 +18,7 @@ from cos.core.live import (
 )
 
 if TYPE_CHECKING:
+    from cos.agent.events import AgentEvent
     from cos.core.dispatcher import Dispatcher
     from cos.core.live import CoreEvent, Live
     from cos.tui.conversations import Conversations
@@ -64,12 +65,26 @@ class FeedReader:
         if isinstance(event, PluginEvent):
             self._control.cost.take(event)
             await self._control.turn_costs.take(event)
+            await self._of_child(event)
             return
         self._conversations.take(event)
+        await self._of_child(event)
         if isinstance(event, TurnCompleted):
             self.stopping.discard(event.turn.session_id)
             await self._control.seeing.see(event.turn.session_id)
         await self._tally.take(event)
+
+    async def _of_child(self, event: AgentEvent | PluginEvent) -> None:
+        """Show what a child agent does at the call that began it, and its session below the one it works for."""
+        children = self._control.children
+        delegated = children.take(event)
+        if delegated is None:
+            return
+        self._conversations.of(delegated.session_id).change(delegated.key, children=delegated.lines)
+        self._control.screen.sessions.lines.draw_again([event.turn.session_id])
+        if isinstance(event, TurnStarted) and len(delegated.children) == 1:
+            await self._control.monitor.read(delegated.session_id)
+            await self._control.monitor.expand(delegated.session_id)
 
     async def _of_session(self, event: SessionEvent) -> None:
         control, session_id = self._control, event.session_id

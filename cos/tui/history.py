@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
 from cos.agent.records import ToolCallStatus, TurnStatus
 from cos.tui import wording
+from cos.tui.child_agents import ended_lines
 from cos.tui.transcript.calls import CallState, ToolCall
 from cos.tui.transcript.compacted import Compacted
 from cos.tui.transcript.entries import AssistantText, Entry, Notice, Thinking, TurnHeader
@@ -90,7 +91,8 @@ def user_entries(message_id: UUID, turn_key: str, message: UserMessage) -> list[
         return [Notice(key=key, turn_key=turn_key, text=f"cos to the model: {message.text}")]
     attached = [f"[{part.type}: {part.text or part.url or part.media_type}]" for part in message.parts]
     text = "\n".join(piece for piece in [message.text, *attached] if piece)
-    return [UserEntry(key=key, turn_key=turn_key, text=text)]
+    label = "task" if message.origin == "delegation" else "you"
+    return [UserEntry(key=key, turn_key=turn_key, text=text, label=label)]
 
 
 def assistant_entries(
@@ -153,6 +155,7 @@ def call_changes(record: ToolCallRecord) -> dict[str, object]:
         "detail": args_text(record.args),
         "result": record.result or "",
         "note": _note(record),
+        "children": ended_lines(record),
     }
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from cos.tui.answering import Answering
 from cos.tui.catching_up import CatchingUp
+from cos.tui.child_agents import ChildAgents
 from cos.tui.conversations import Conversations
 from cos.tui.cost_keeper import CostKeeper
 from cos.tui.delivery import Delivery
@@ -51,7 +52,7 @@ class SessionControl:
         self._places = Places(core.profile.id)
         self.trouble = ""
         """Why something could not be read, as a sentence."""
-        self._shown_running = False
+        self._hinted = (False, False)
         self._has_arrived = False
         self.unsent = UnsentMessages(lambda: self.queue.draw())
         self.drafts = DraftKeeper(
@@ -69,6 +70,8 @@ class SessionControl:
         delivery = Delivery(core.dispatcher, core.pulse, self.unsent, screen)
         self.sending = Sending(delivery, screen, self._conversations, self._places, self.drafts, self)
         self.queue = QueueControl(core.queue, screen, self.sending, self.unsent, lambda: self.place)
+        self.children = ChildAgents()
+        screen.sessions.lines.child_tokens = self.children.tokens
         self.monitor = SessionMonitor(
             core.session_list, screen, core.profiles, bill, changed=self._refresh_queue, trouble=self.say_trouble
         )
@@ -230,6 +233,8 @@ class SessionControl:
         if row is not None and row.id == self.current:
             is_next = row.is_running and not row.queue_paused
             why = "for the running turn to end" if is_next else "paused until your next message"
+            if row.parent_session_id is not None and not row.is_running:
+                why = "the child agent has ended"
             self.queue.show(waiting, why)
         self.draw()
 
@@ -253,7 +258,9 @@ class SessionControl:
             is_db_up=not trouble,
         )
         screen.cost.show(self.cost.shown(self._tally.usage(current)))
-        if self._shown_running != self.is_running:
+        is_child = row is not None and row.parent_session_id is not None
+        if self._hinted != (self.is_running, is_child):
             # Only then: the footer is built anew each time.
-            self._shown_running = screen.composer.turn_runs = self.is_running
+            self._hinted = (self.is_running, is_child)
+            screen.composer.turn_runs, screen.composer.is_of_child = self._hinted
             screen.refresh_bindings()

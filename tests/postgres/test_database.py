@@ -33,7 +33,7 @@ async def test_fifty_turns_cancelled_at_random_moments_lose_no_connection(core_u
             await asyncio.sleep(chance.random() * 0.15)
             sending.cancel()
             await asyncio.wait({sending})
-            for running in list(core.dispatcher._running.values()):
+            for running in list(core.dispatcher.turns.all):
                 kind = chance.randrange(3)
                 if kind == 1:
                     running.cancel.cancel()
@@ -41,7 +41,7 @@ async def test_fifty_turns_cancelled_at_random_moments_lose_no_connection(core_u
                     running.task.cancel()
 
         await asyncio.gather(*(one() for _ in range(50)))
-        await _until(lambda: not core.dispatcher._running, "the turns end")
+        await _until(lambda: not core.dispatcher.turns.all, "the turns end")
         assert (await core.ask("a normal turn")).status is TurnStatus.COMPLETED
         state = "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         pool = core.database._pool

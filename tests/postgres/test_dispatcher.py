@@ -309,7 +309,7 @@ async def test_a_turn_whose_end_could_not_be_stored_is_closed_when_the_journal_a
             await finish(*args, **more)
 
         monkeypatch.setattr(core.journal, "finish_turn", failing)
-        monkeypatch.setattr("cos.core.dispatcher._CLOSE_LOST_SECONDS", 0.001)
+        monkeypatch.setattr("cos.core.running_turns._CLOSE_LOST_SECONDS", 0.001)
         lost = await core.ask("hi")
         assert (lost.status, "could not be stored" in (lost.error or "")) == (TurnStatus.FAILED, True)
         session = lost.turn.session_id

@@ -78,6 +78,6 @@ async def test_the_context_can_be_read_in_a_small_terminal(core_home: CoreHome) 
         await chat.until(lambda: "/context NAME shows" in chat.text())
         shown = [line.strip() for line in chat.screen_text().splitlines()]
         assert [line.split("~")[0].removeprefix("i info").strip() for line in shown if "  ~" in line] == [
-            "SOUL.md", "folder and date", "skills", "Tools, 10", "History", "your messages", "replies",
+            "SOUL.md", "folder and date", "skills", "Tools, 11", "History", "your messages", "replies",
         ]  # fmt: skip
         assert any(line.startswith("SOUL.md") and line.endswith("changed since") for line in shown)

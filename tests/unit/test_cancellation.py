@@ -195,3 +195,14 @@ async def test_a_task_that_is_cancelled_at_once_still_cleans_up() -> None:
     task.cancel()
     await asyncio.wait({task})
     assert done == ["cleaned up"]
+
+
+def test_a_childs_token_is_set_with_its_parents_and_may_be_set_alone() -> None:
+    parent = CancelToken()
+    one, two = parent.child(), parent.child()
+    grandchild = one.child()
+    two.cancel("that one")
+    assert (parent.is_set, one.is_set, two.reason) == (False, False, "that one")
+    parent.cancel("all")
+    assert (one.reason, grandchild.reason, two.reason) == ("all", "all", "that one")
+    assert parent.child().reason == "all"

@@ -102,7 +102,7 @@ def test_without_choices_a_number_is_a_number() -> None:
 
 def test_every_profile_has_it_and_a_plugin_cannot_take_its_name() -> None:
     database, skills = Database(""), SkillShelf({})
-    own = ["clarify", "skill_view", "skills_list", "session_search"]
+    own = ["clarify", "delegate_task", "skill_view", "skills_list", "session_search"]
     assert list(installed_tools(LoadedPlugins(), database, skills)) == own
     loaded = LoadedPlugins({"mine": Registrations(tools=[tool("clarify")])})
     with pytest.raises(PluginError, match="plugin mine offers the tool clarify, which is cos' own"):

@@ -100,6 +100,9 @@ def test_unknown_key_names_file_line_key_value_and_near_match(paths: Paths) -> N
         ("[agent]\ncompact_at = -0.1", 2, "agent.compact_at", "must be at least 0"),
         ("[agent]\ncompact_at = nan", 2, "agent.compact_at", "must be"),
         ('[agent]\ncompact_at = "0.8"', 2, "agent.compact_at", "must be a number"),
+        ("[delegation]\nmax_concurrent_children = 0", 2, "delegation.max_concurrent_children", "must be at least 1"),
+        ("[delegation]\nmax_spawn_depth = 0", 2, "delegation.max_spawn_depth", "must be at least 1"),
+        ("[delegation]\nmax_iteration = 9", 2, "delegation.max_iteration", "max_iterations"),
         ("[agent]\nmax_steps = true", 2, "agent.max_steps", "= true: must be a whole number"),
         ("[approvals]\ntimeout_seconds = 0", 2, "approvals.timeout_seconds", "must be greater than 0"),
         ("[approvals]\ntimeout_seconds = inf", 2, "approvals.timeout_seconds", "must be a finite number"),
@@ -203,6 +206,9 @@ def test_effective_values_name_their_source_and_hide_secrets_h099(paths: Paths) 
     assert values["plugins"] == ("workspace", common)
     assert values["tools"] == ("all", "default")
     assert values["agent.max_steps"] == ("90", "default")
+    assert values["delegation.max_concurrent_children"] == ("3", "default")
+    assert values["delegation.max_spawn_depth"] == ("1", "default")
+    assert values["delegation.max_iterations"] == ("50", "default")
     assert values["config_dir"] == (str(paths.config_dir), "environment COS_HOME")
     assert values["workspace.api_key"] == ("(hidden)", common)
     assert values["workspace.depth"] == ("3", common)

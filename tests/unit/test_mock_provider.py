@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from cos.agent.events import Usage
-from cos.agent.messages import AssistantMessage, Compaction
+from cos.agent.messages import AssistantMessage, Compaction, UserMessage
 from cos.agent.provider import (
     ModelReply,
     ModelRequest,
@@ -108,6 +108,23 @@ async def test_it_asks_a_question_and_tells_what_became_of_it(mock: MockProvider
     got = await ask(mock, request(user(words), as_message(proposed), result(call.id, "No answer.", is_error=True)))
     assert "I have no answer" in got.text and "> No answer." in got.text
     assert "no tool named `clarify`" in (await ask(mock, request(user(words)))).text
+
+
+async def test_it_gives_tasks_to_child_agents_and_plays_them_too(mock: MockProvider) -> None:
+    delegate = ToolSpec(name="delegate_task", description="Delegate", schema={"type": "object"})
+    prompt = SessionPrompt(system="", model="mock-1", tools=(delegate,))
+    proposed = await ask(mock, ModelRequest(prompt=prompt, messages=(user("delegate something"),)))
+    (call,) = proposed.calls
+    assert call.name == "delegate_task" and call.args is not None and len(call.args["tasks"]) == 2
+    ends = '{"results": [{"status": "completed", "summary": "a\\nb"}, {"status": "failed", "error": "c"}]}'
+    got = await ask(mock, request(user("delegate something"), as_message(proposed), result(call.id, ends)))
+    assert "- **completed**: a b\n- **failed**: c" in got.text
+    refused = result(call.id, "Nothing was run.", is_error=True)
+    got = await ask(mock, request(user("delegate something"), as_message(proposed), refused))
+    assert "> Nothing was run." in got.text
+    task = UserMessage(text="Say what a child agent is.", origin="delegation")
+    assert "I am a child agent of the demo" in (await ask(mock, request(task))).text
+    assert "no tool named `delegate_task`" in (await ask(mock, request(user("delegate something")))).text
 
 
 async def test_later_it_answers_what_was_said(mock: MockProvider) -> None:

@@ -1,7 +1,7 @@
 """The provider of the `demo` profile: scripted, without a network, and open about being no model.
 
 It shows what cos does around a model: streamed Markdown, thinking, a tool call with its approval, a question to the
-user, usage figures.
+user, child agents, usage figures.
 """
 
 from __future__ import annotations
@@ -38,6 +38,12 @@ _ASK_TOOL = "clarify"
 _QUESTION = "What shall the demo show you next?"
 _CHOICES = ["A tool call with its approval", "Thinking", "Nothing more"]
 _WANTS_QUESTION = re.compile(r"\b(ask me|ask something|question|clarify)\b", re.IGNORECASE)
+_DELEGATE_TOOL = "delegate_task"
+_TASKS = [
+    {"goal": "Run a command that writes a small file, and report what came back.", "context": "It is a demo."},
+    {"goal": "Say what a child agent is.", "context": "It is a demo."},
+]
+_WANTS_CHILDREN = re.compile(r"\b(delegate|delegation|child agents?|subagents?)\b", re.IGNORECASE)
 _WORDS = re.compile(r"\S+\s*|\s+")
 _SHOWN_CHARACTERS = 2_000
 
@@ -52,13 +58,13 @@ What you see around me is real, though:
 - my words are counted as tokens; what they would cost is made up and marked *demo*
 
 Say **run a command** to see a tool call that needs your approval, **ask me something** to be asked a question, \
-or **think** to see thinking.
+**delegate something** to see child agents, or **think** to see thinking.
 """
 _ANSWER = """You said: *{said}*
 
 I am a scripted demo and cannot answer that; a real model would. To use one, choose a profile whose provider is \
-`anthropic`. Here, say **run a command** to see a tool call and its approval, **ask me something** to be asked, or \
-**think** to see thinking.
+`anthropic`. Here, say **run a command** to see a tool call and its approval, **ask me something** to be asked, \
+**delegate something** to see child agents, or **think** to see thinking.
 """
 _THINKING = """The demo has no thoughts of its own. It shows where those of a model would appear. \
 The user can fold them away."""
@@ -68,6 +74,11 @@ Add `{tool}` to the profile's `tools`.
 """
 _ASKS = "I ask you a question. You answer it where approvals are answered, too.\n"
 _ANSWERED = "You answered: *{answer}*\n\nA model would now go on with that. The demo only shows that it arrived.\n"
+_DELEGATES = "I give two tasks to child agents. Each has a session of its own; only their summaries come back.\n"
+_CHILD = """I am a child agent of the demo: a session of my own, tools of my own, and no view of the conversation that \
+I came from. These words are all that goes back to it.
+"""
+_DELEGATED = "The child agents have ended. This is what came back:\n\n{ends}\n\nTheir tokens are counted with them.\n"
 _NOT_ANSWERED = """I have no answer. cos told me:
 
 > {output}
@@ -104,8 +115,13 @@ def _plan(request: ModelRequest) -> _Plan:
     said = " ".join(_asked(last).split()) if isinstance(last, UserMessage) else ""
     if _WANTS_QUESTION.search(said):
         return _calling(request, _ASKS, _ASK_TOOL, {"question": _QUESTION, "choices": _CHOICES})
+    is_task = isinstance(last, UserMessage) and last.origin == "delegation"
+    if not is_task and _WANTS_CHILDREN.search(said):
+        return _calling(request, _DELEGATES, _DELEGATE_TOOL, {"tasks": _TASKS})
     if _WANTS_TOOL.search(said):
         return _calling(request, _PROPOSAL, _TOOL, {"command": _COMMAND})
+    if is_task:
+        return _Plan(text=_CHILD)
     thinking = _THINKING if "think" in said.lower() else ""
     is_first = not any(isinstance(it, AssistantMessage) or _is_summary(it) for it in request.messages)
     return _Plan(text=_GREETING if is_first else _ANSWER.format(said=said), thinking=thinking)
@@ -129,11 +145,23 @@ def _calling(request: ModelRequest, text: str, name: str, args: dict[str, object
 def _reaction(result: ToolResultMessage, messages: Sequence[Message]) -> str:
     """What the demo says to the result of its call."""
     calls = [call for message in messages if isinstance(message, AssistantMessage) for call in message.tool_calls]
-    if all(call.name != _ASK_TOOL for call in calls if call.id == result.call_id):
+    name = next((call.name for call in calls if call.id == result.call_id), "")
+    if name == _DELEGATE_TOOL:
+        return _delegated(result)
+    if name != _ASK_TOOL:
         return _summary(result)
     if result.is_error:
         return _NOT_ANSWERED.format(output=result.content.replace("\n", "\n> "))
     return _ANSWERED.format(answer=" ".join(str(json.loads(result.content)["user_response"]).split()))
+
+
+def _delegated(result: ToolResultMessage) -> str:
+    try:
+        ends = json.loads(result.content)["results"]
+    except (ValueError, KeyError):
+        return _NOT_ANSWERED.format(output=result.content.replace("\n", "\n> "))
+    words = [(end["status"], " ".join((end.get("summary") or end.get("error") or "").split())) for end in ends]
+    return _DELEGATED.format(ends="\n".join(f"- **{status}**: {said}" for status, said in words))
 
 
 def _summary(result: ToolResultMessage) -> str:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from cos.agent.steering import DeliveryMode
 
 PAGE = 100
+_CHILD_RESTS = (
+    "this child agent does not work any more, so nothing can be said to it; write to the session that it worked for, "
+    "or go on from here in a copy with /fork"
+)
 
 
 class Sessions:
@@ -109,12 +113,19 @@ class Sessions:
         client_message_id: str | None,
         mode: DeliveryMode = "queue",
     ) -> bool:
-        """Keep a message until a turn takes it. False: the one with this `client_message_id` was taken in before."""
+        """Keep a message until a turn takes it. False: the one with this `client_message_id` was taken in before.
+
+        Raises:
+            SessionError: it is for a child agent that does not work any more: no turn would ever take it.
+        """
         queued = QueuedMessage(id=message_id, message=message, source=source, mode=mode)
         place = {"session_id": session.id, "profile_id": session.profile_id, "client_message_id": client_message_id}
 
         async def work(connection: Connection) -> bool:
-            await connection.execute(core_statements("journal")["lock_session"], {"session_id": session.id})
+            key = {"session_id": session.id}
+            await connection.execute(core_statements("journal")["lock_session"], key)
+            if session.is_child and not await (await connection.execute(self._sql["has_open_turn"], key)).fetchone():
+                raise SessionError(_CHILD_RESTS)
             is_new = await enqueue_in(connection, queued, place)
             await tell_session(connection, self._database, session.id, session.profile_id)
             return is_new

@@ -36,6 +36,8 @@ _STATES: dict[CallState, tuple[str, str]] = {
 }
 _STATE_CELLS = 2 + max(map(len, _STATES)) + 1
 _OPENED: frozenset[CallState] = frozenset({"denied", "failed", "timed out", "unknown"})
+_LEAST_TASK = 16
+"""Cells that are left for what a child does before what it has used is left out."""
 _SHORT, _LONG = (4, 8), (40, 80)
 """First and last lines that are shown of a text: when the row unfolds itself, and when the user unfolds it."""
 
@@ -52,6 +54,8 @@ class ToolCall(Entry):
     diff: str = ""
     note: str = ""
     """Progress, or who denied it and why."""
+    children: tuple[tuple[str, str], ...] = ()
+    """For each child agent that it began: its state and task, and what it has used."""
     result: str = ""
     """What the model received. Not drawn when live output was shown and the call went well."""
 
@@ -81,6 +85,7 @@ class ToolCall(Entry):
         if self.note:
             lead: list[Run] = [(" " * (GUTTER + 2), look.base)]
             found.extend(paragraph([(one_line(self.note), look.muted)], width, look, lead=lead))
+        found.extend(self._child(what, one_line(used), width, look) for what, used in self.children)
         if self.foldable and not self.is_folded:
             found.extend(self._body(width, look))
         return found
@@ -102,6 +107,15 @@ class ToolCall(Entry):
         if took:
             runs.append((took, look.muted))
         return make_line(runs, width, look, lead=[(" " * GUTTER, look.base), (mark, look.muted)])
+
+    def _child(self, what: str, used: str, width: int, look: Look) -> Line:
+        lead: list[Run] = [(" " * (GUTTER + 2), look.base), ("↳ ", look.rule)]
+        room = width - 1 - GUTTER - 4
+        if cell_len(used) + _LEAST_TASK > room:
+            used = ""
+        what = shorten(one_line(what), room - cell_len(used) - 2)
+        gap = " " * (room - cell_len(what) - cell_len(used))
+        return make_line([(what, look.base), (gap + used, look.muted)], width, look, lead=lead)
 
     def _body(self, width: int, look: Look) -> list[Line]:
         bar: list[Run] = [(" " * (GUTTER + 2), look.base), ("│ ", look.rule)]
@@ -134,11 +148,17 @@ class ToolCall(Entry):
         return "\n".join([*first, *([f"… {hidden:,} lines were not kept …"] if hidden else []), *last])
 
     def whole(self) -> str:
-        parts = [f"{self.state}  {self.name}  {self.title}".rstrip(), self.note, self.detail, self.diff]
+        parts = [
+            f"{self.state}  {self.name}  {self.title}".rstrip(),
+            self.note,
+            *map("  ".join, self.children),
+            self.detail,
+            self.diff,
+        ]
         return "\n".join(part for part in [*parts, self.output, self.result] if part)
 
     def estimate(self, width: int) -> int:
-        return 1 if self.compact else 14
+        return (1 if self.compact else 14) + len(self.children)
 
 
 def _fed(text: str) -> HeadTail:

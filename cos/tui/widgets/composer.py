@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 NEW_LINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+j"})
 IDLE_HINT = "Write a message. Enter sends, ^J makes a new line"
 RUNNING_HINT = "Enter queues, ^S steers, ^T stops and sends"
+CHILD_RUNNING_HINT = "Enter tells this child agent at its next step"
+CHILD_IDLE_HINT = "This child agent has ended; /fork goes on"
 
 
 class Composer(FoldingArea):
@@ -71,6 +73,8 @@ class Composer(FoldingArea):
 
     turn_runs: reactive[bool] = reactive(default=False, init=False)
     """A turn of the open session runs: what is sent waits, unless the user wants otherwise."""
+    is_of_child: reactive[bool] = reactive(default=False, init=False)
+    """The open session is a child agent's: what is sent has one way to go."""
 
     class Submitted(Message):
         """The user sent a text."""
@@ -111,12 +115,19 @@ class Composer(FoldingArea):
         self._held_enter: Timer | None = None
 
     def watch_turn_runs(self) -> None:
-        self.placeholder = RUNNING_HINT if self.turn_runs else IDLE_HINT
+        running, idle = (CHILD_RUNNING_HINT, CHILD_IDLE_HINT) if self.is_of_child else (RUNNING_HINT, IDLE_HINT)
+        self.placeholder = running if self.turn_runs else idle
         self.refresh_bindings()
+
+    watch_is_of_child = watch_turn_runs
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The two ways past the queue are offered only while there is something to pass."""
-        return self.turn_runs if action == "submit" and parameters else super().check_action(action, parameters)
+        return (
+            self.turn_runs and not self.is_of_child
+            if action == "submit" and parameters
+            else super().check_action(action, parameters)
+        )
 
     async def _on_key(self, event: events.Key) -> None:
         """What is not handled here goes on to the text area: Textual calls the handlers of every class in turn."""

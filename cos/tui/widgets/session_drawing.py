@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,7 +19,7 @@ from cos.tui.transcript.look import COMPONENTS, LOOK_CSS, Look, look_of
 from cos.tui.widgets.session_row import LINES, RowText, row_strips, row_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
     from uuid import UUID
 
@@ -52,6 +53,8 @@ class SessionDrawing(ScrollView):
         self.costs: dict[UUID, SessionCost] = {}
         self.empty_text = ""
         """What stands where there are no rows."""
+        self.child_tokens: Callable[[UUID], str] = lambda session_id: ""
+        """Of a child agent; they stand in the place of its tags, which are its parent's."""
         self._cursor: UUID | None = None
         self._open: UUID | None = None
         self._drawn: dict[UUID, tuple[RowText, tuple[Strip, Strip]]] = {}
@@ -123,7 +126,9 @@ class SessionDrawing(ScrollView):
         session_id = shown.row.id
         activity = self.activities.of(session_id)
         cost = self.costs.get(session_id)
-        return row_text(shown, activity, cost, now, is_open=session_id == self._open, is_nested=self.rows.is_nested)
+        text = row_text(shown, activity, cost, now, is_open=session_id == self._open, is_nested=self.rows.is_nested)
+        tokens = self.child_tokens(session_id) if shown.depth else ""
+        return replace(text, more=tokens) if tokens else text
 
     def _background(self, session_id: UUID) -> Style | None:
         if session_id != self._cursor:

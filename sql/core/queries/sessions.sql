@@ -61,6 +61,9 @@ WHERE NOT EXISTS (SELECT 1 FROM turns
 ON CONFLICT (session_id, client_message_id) WHERE client_message_id IS NOT NULL DO NOTHING
 RETURNING id;
 
+-- name: has_open_turn
+SELECT 1 FROM turns WHERE session_id = %(session_id)s AND completed_at IS NULL;
+
 -- name: queued
 SELECT id, body::text AS body, source, mode FROM queued_messages WHERE session_id = %(session_id)s
 ORDER BY (mode = 'now') DESC, id;
