@@ -39,4 +39,7 @@ class TurnCosts:
             return
         for turn in await self._bill.turns(wanted):
             conversation = self._conversations.of(turn.session_id)
-            conversation.change(f"turn:{turn.turn_id}", cost=cost_words.own_and_children(turn))
+            conversation.change(
+                f"turn:{turn.turn_id}",
+                cost=cost_words.own_and_children(turn), total=cost_words.known(turn.with_children),
+            )  # fmt: skip

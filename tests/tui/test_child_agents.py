@@ -40,7 +40,7 @@ async def test_the_call_shows_each_child_live_and_its_request_names_both_session
         assert first[0].startswith("! waiting terminal  Run a command")
         assert second[0].startswith("✓ completed  Say what a child agent is.")
         assert all(" in · " in used and " out · $" in used and used.endswith(" demo") for _, used in (first, second))
-        await chat.until(lambda: "↳ ! waiting terminal" in chat.screen_text(), "it is drawn")
+        await chat.until(lambda: "↳ ! waiting term" in chat.screen_text(), "it is drawn")
         await chat.until(lambda: "← delegate something" in chat.screen_text(), "both labels")
         rows = chat.main.sessions.lines.rows.shown
         assert [(row.depth, row.row.title and row.row.title[:13]) for row in rows] == [

@@ -108,10 +108,14 @@ class TurnHeader(Entry):
     text: str
     cost: str = ""
     """So far; empty while nobody knows. It is never cut off: what is short of room is the text."""
+    total: str = ""
+    """The cost in one figure, for lines that do not hold all of it."""
     reachable: ClassVar[bool] = False
 
     def lines(self, width: int, look: Look) -> list[Line]:
-        cost = f" · {one_line(self.cost)}" if self.cost else ""
+        fits = cell_len(f"{self.text} · {self.cost}") <= width - 6
+        cost = one_line(self.cost if fits or not self.total else self.total)
+        cost = f" · {cost}" if cost else ""
         text = shorten(shorten(one_line(self.text), max(0, width - 6 - cell_len(cost))) + cost, width - 6)
         lead = [("── ", look.rule)] if width > 12 else []
         rest = width - cell_len(text) - 5
