@@ -67,9 +67,13 @@ def test_plugin_that_fails_is_named_with_its_error(program: Program) -> None:
     _refused(program, "plugin broken", "no luck")
 
 
-def test_tool_that_nobody_provides_is_named_with_its_line(program: Program) -> None:
+def test_tool_that_nobody_provides_is_named_with_its_line_H_103(program: Program) -> None:
     file = program.profile("demo", MOCK + 'tools = ["read_file", "termnal"]\n')
     _refused(program, f"{file}, line 2", "'termnal'", "did you mean terminal?")
+    program.profile("demo", MOCK + 'tools = ["run_sqll"]\n')
+    _refused(program, f"{file}, line 2", "'run_sqll'")
+    program.profile("demo", MOCK + '[[approvals.rules]]\ntool = "termnal"\ndecision = "deny"\n')
+    _refused(program, f"{file}, line 3", "'termnal'", "did you mean terminal?")
 
 
 def test_unknown_profile_and_session_are_named(program: Program) -> None:

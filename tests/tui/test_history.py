@@ -35,7 +35,9 @@ def seen(entries: list[Entry]) -> list[tuple[str, ...]]:
             found.append((kind, entry.name, entry.title, entry.state, entry.detail, entry.note, entry.result))
         elif isinstance(entry, Notice) and entry.key.startswith(("retry:", "notice:")):
             continue  # Said once, while it happened.
-        elif isinstance(entry, AssistantText | Compacted | Thinking | Notice | TurnHeader | UserEntry):
+        elif isinstance(entry, TurnHeader):
+            found.append((kind, entry.text))  # What it cost is read when it is drawn.
+        elif isinstance(entry, AssistantText | Compacted | Thinking | Notice | UserEntry):
             found.append((kind, entry.plain()))
     return found
 
@@ -99,7 +101,7 @@ async def play(chat: Chat, home_scripts: list[Script], key: str, number: int) ->
     await chat.until(lambda: f"message {number}" in chat.text())
     if key == "escape":
         await chat.until(lambda: f"half a {number}" in chat.text() or chat.main.approvals.count)
-        await chat.pilot.press("escape")
+        await chat.pilot.press("escape", "escape")  # One alone does not count right after an answer.
     elif key:
         await chat.requests(1)
         await chat.answer(key)

@@ -21,7 +21,8 @@ DELETE FROM queued_messages WHERE id = %(id)s RETURNING client_message_id, body:
 -- name: keep_steers_waiting
 -- What was meant for the turn before waits for its own; what goes with this turn's prompt goes into it.
 UPDATE queued_messages s SET mode = 'queue'
-WHERE s.session_id = %(session_id)s AND s.mode = 'steer' AND s.goes_with_id IS DISTINCT FROM %(prompt_id)s
+WHERE s.session_id = %(session_id)s AND s.mode = 'steer'
+  AND (s.goes_with_id IS NULL OR s.goes_with_id IS DISTINCT FROM %(prompt_id)s)
   AND NOT EXISTS (SELECT 1 FROM queued_messages p WHERE p.id = s.goes_with_id);
 
 -- name: has_steers
@@ -35,9 +36,6 @@ DELETE FROM queued_messages s
 WHERE s.session_id = %(session_id)s AND s.mode = 'steer'
   AND NOT EXISTS (SELECT 1 FROM queued_messages p WHERE p.id = s.goes_with_id)
 RETURNING id, body::text AS body, client_message_id;
-
--- name: call_ids
-SELECT call_id FROM tool_calls WHERE session_id = %(session_id)s;
 
 -- name: call_ids
 SELECT call_id FROM tool_calls WHERE session_id = %(session_id)s;
