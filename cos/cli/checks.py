@@ -34,7 +34,7 @@ from cos.core.profiles import Profile, load_profile, open_workspace, profile_fol
 from cos.core.skills.commands import shadowed
 from cos.core.skills.folder import load_skills
 from cos.core.skills.shelf import SkillShelf
-from cos.core.tool_lists import match_tools
+from cos.core.tool_lists import tools_of
 from cos.core.tools.installed import installed_tools
 
 log = logging.getLogger("cos.doctor")
@@ -165,10 +165,7 @@ class Examination:
         workspace, settings = open_workspace(profile), profile.settings
         tools = "tools unknown"
         if self.tools is not None:
-            names = self.tools
-            if settings.tools is not None:
-                names = tuple(match_tools(settings.tools, names, file=profile.config_file))
-            tools = f"tools {', '.join(names) or 'none'}"
+            tools = f"tools {', '.join(tools_of(profile, self.tools)) or 'none'}"
         provider = build_provider(profile, self.env)
         await provider.close()
         base_url = effective_base_url(profile, self.env).value

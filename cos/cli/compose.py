@@ -59,7 +59,7 @@ from cos.core.session_contexts import SessionContexts
 from cos.core.session_edits import SessionEdits
 from cos.core.skills.commands import SkillCommands
 from cos.core.skills.shelf import SkillShelf
-from cos.core.tool_lists import match_tools
+from cos.core.tool_lists import tools_of
 from cos.core.tools.installed import installed_tools
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _agents(
     return {
         name: ProfileAgent(
             profile=entry,
-            tools=_tools_of(entry, tools),
+            tools=ToolSet({tool: tools.tools[tool] for tool in tools_of(entry, tools.names)}),
             agent=agent(entry, settings.agent.max_steps),
             child=agent(entry, settings.delegation.max_iterations),
         )
@@ -239,10 +239,3 @@ async def _apply_schemas(database: Database, config: Config, profiles: Mapping[s
         schema = plugin_schema(name)
         if schema is not None:
             await apply_schema(database, schema)
-
-
-def _tools_of(profile: Profile, tools: ToolSet) -> ToolSet:
-    if profile.settings.tools is None:
-        return tools
-    names = match_tools(profile.settings.tools, tools.names, file=profile.config_file)
-    return ToolSet({name: tools.tools[name] for name in names})

@@ -82,8 +82,7 @@ class ConversationSearch:
         """Begin at an entry that is known to hold `text`; an empty text only goes there."""
         self.end()
         if text:
-            self._wanted = Wanted(text)
-            self._view.look_for(self._wanted)
+            self._begin(text)
         if self._view.has(key):
             self._view.reach(key)
 
