@@ -19,12 +19,12 @@ def tools_of(profile: Profile, installed: Sequence[str]) -> list[str]:
     """The names of the tools that a profile has.
 
     Raises:
-        UnknownToolError: its list, or a rule that asks or denies, names a tool that nobody provides.
+        UnknownToolError: its list names a tool that nobody provides, or a rule that asks or denies misspells one.
     """
     settings = profile.settings
     for index, rule in enumerate(settings.approvals.rules):
-        # Misspelt, such a rule would let through what it is there to stop.
-        if rule.decision != "allow" and not _matches(rule.tool, installed):
+        # Misspelt, such a rule would let through what it is there to stop. A tool of a plugin that is off is like none.
+        if rule.decision != "allow" and not _matches(rule.tool, installed) and nearest(rule.tool, installed):
             raise _unknown([rule.tool], installed, profile.config_file, ("approvals", "rules", index, "tool"))
     return list(installed) if settings.tools is None else match_tools(settings.tools, installed, profile.config_file)
 
