@@ -17,7 +17,6 @@ from textual.worker import Worker, WorkerState
 from cos.agent.errors import CosError
 from cos.tui.leaving import LeavingApp
 from cos.tui.light import LIGHT
-from cos.tui.palette import SlashCommands
 from cos.tui.preferences import Preferences
 from cos.tui.screens.first import FirstScreen
 from cos.tui.timing import Timing
@@ -25,6 +24,8 @@ from cos.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+    from textual.command import Provider
 
     from cos.tui.core_port import CorePort
     from cos.tui.screens.chat import ChatScreen
@@ -58,13 +59,20 @@ class Opening:
     """Known before the core is there to tell."""
 
 
+def _slash_commands() -> type[Provider]:
+    """Asked for when the palette opens."""
+    module: Any = importlib.import_module("cos.tui.palette")
+    found: type[Provider] = module.SlashCommands
+    return found
+
+
 class CosApp(LeavingApp):
     """Owns the screens, the keys that work everywhere, the core's start and its end."""
 
     TITLE = "cos"
     CSS_PATH = "screens/main.tcss"
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS: ClassVar = {lambda: SlashCommands}
+    COMMANDS: ClassVar = {_slash_commands}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "help", "Help"),
         Binding("ctrl+n", "new_session", "New"),
