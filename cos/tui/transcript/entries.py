@@ -116,7 +116,11 @@ class TurnHeader(Entry):
         fits = cell_len(f"{self.text} · {self.cost}") <= width - 6
         cost = one_line(self.cost if fits or not self.total else self.total)
         cost = f" · {cost}" if cost else ""
-        text = shorten(shorten(one_line(self.text), max(0, width - 6 - cell_len(cost))) + cost, width - 6)
+        pieces = one_line(self.text).split(" · ")
+        # A piece is left out whole, as long as the time stays.
+        while len(pieces) > 2 and cell_len(" · ".join(pieces) + cost) > width - 6:
+            pieces.pop()
+        text = shorten(shorten(" · ".join(pieces), max(0, width - 6 - cell_len(cost))) + cost, width - 6)
         lead = [("── ", look.rule)] if width > 12 else []
         rest = width - cell_len(text) - 5
         tail = [(" " + "─" * rest, look.rule)] if rest > 0 and lead else []
