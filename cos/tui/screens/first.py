@@ -10,7 +10,6 @@ from textual.widgets import Static
 
 from cos.tui.screens.pane_widths import ResizableScreen
 from cos.tui.widgets.composer import Composer
-from cos.tui.widgets.key_hints import KeyHints
 from cos.tui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 class FirstScreen(ResizableScreen):
     """Takes typing; the main screen goes on with what was written and sent here."""
 
+    DEFAULT_CSS = """
+    FirstScreen > #hints { height: 1; background: $footer-background; }
+    """
     AUTO_FOCUS = "Composer"
 
     def __init__(self, timing: Timing, preferences: Preferences) -> None:
@@ -40,7 +42,7 @@ class FirstScreen(ResizableScreen):
                 yield Composer(id="composer", burst_seconds=self._timing.burst_seconds)
             yield Static(id="right")
         yield StatusLine(id="status")
-        yield KeyHints()
+        yield Static(id="hints")
 
     @property
     def composer(self) -> Composer:
