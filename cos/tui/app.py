@@ -157,6 +157,10 @@ class CosApp(LeavingApp):
         main: ChatScreen = module.ChatScreen(self._opening.timing, self._opening.preferences)
         self._held = []
         await self.push_screen(main)
+        # What the first composer was given before, such as a paste, it takes in to the end.
+        is_done = asyncio.Event()
+        self.first_screen.composer.call_later(is_done.set)
+        await is_done.wait()
         held, self._held = self._held, None
         self.main_screen = main
         main.take_over(self.first_screen)

@@ -91,6 +91,9 @@ BROKEN = {
     "list as key": ("---\n? [a]\n: b\n---\nx\n", 2, "no valid YAML"),
     "alias": ("---\nname: &a bad\ndescription: *b\n---\nx\n", 3, "undefined alias"),
     "no date": ("---\nname: bad\ndescription: 2026-13-45\n---\nx\n", 2, "no valid YAML: month must be in 1..12"),
+    "no truth": ("---\nname: bad\ndescription: x\nmore: !!bool perhaps\n---\nx\n", 2, "no valid YAML"),
+    "no number": ('---\nname: bad\ndescription: x\nmore: !!int ""\n---\nx\n', 2, "no valid YAML"),
+    "no time": ("---\nname: bad\ndescription: x\nmore: !!timestamp soon\n---\nx\n", 2, "no valid YAML"),
     "nested": (f"---\nname: bad\ndescription: {'[' * 5_000}\n---\nx\n", 1, "more than 200 brackets"),
     "much front matter": (f"---\nname: bad\nmore: {'m' * 9_000}\n---\nx\n", 1, "at most 8,000 are read"),
     "not UTF-8": (b"---\nname: bad\ndescription: \xff\n---\nx\n", 3, "is not UTF-8"),
@@ -110,6 +113,15 @@ def test_H_093_a_broken_skill_is_named_with_file_and_line_and_the_others_load(
     assert (error.file, error.line) == (file, line)
     assert words in str(error)
     assert str(error).startswith(f"{file}, line {line}: " if line else f"{file}: ")
+
+
+@pytest.mark.parametrize("where", ["gone", "category/gone"])
+def test_H_093_a_link_that_leads_nowhere_stops_no_other_skill(profile: Path, where: str) -> None:
+    put(profile, "good/SKILL.md", GOOD.format(name="good"))
+    link = profile / "skills" / where
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to("/gone/away")
+    assert list(load_skills(profile).skills) == ["good"]
 
 
 def test_H_093_a_byte_order_mark_and_windows_line_ends_are_no_fault(profile: Path) -> None:

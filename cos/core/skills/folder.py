@@ -49,7 +49,8 @@ def load_skills(profile_folder: Path) -> SkillSet:
 def _places(root: Path) -> Iterator[tuple[Path, str | None]]:
     """Folders that are meant as skills, each with its category, sorted."""
     for folder in _folders(root):
-        below = [] if _has_skill(folder) else _folders(folder)
+        # A link that leads nowhere is no category: why it is no skill is said where it is loaded.
+        below = [] if _has_skill(folder) or not folder.is_dir() else _folders(folder)
         if any(_has_skill(item) for item in below):
             yield from ((item, folder.name) for item in below)
         else:

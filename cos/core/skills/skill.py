@@ -98,7 +98,8 @@ def _entries(text: str, file: Path) -> dict[str, tuple[str | None, int]]:
             loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, file) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
+        # What a tag such as !!bool makes of a word that is none ends in any of these.
         raise ConfigError(f"the front matter is no valid YAML: {error}", file=file, line=2) from error
     finally:
         loader.dispose()

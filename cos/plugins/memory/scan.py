@@ -12,7 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
-LONGEST: Final = 65_536
+LONGEST: Final = 10_000
 """Characters that are looked at. A longer text is refused as it is."""
 
 _ALIKE: Final = str.maketrans(

@@ -65,9 +65,7 @@ class ChatScreen(WishingScreen):
 
     def take_over(self, first: FirstScreen) -> None:
         """Go on with what was written and sent while this screen was being built."""
-        self.composer.prompts = first.composer.prompts
-        self.composer.unpack(first.composer.packed)
-        self.composer.selection = first.composer.selection
+        self.composer.go_on_from(first.composer)
         self.status_line.status = first.status_line.status
         for outgoing in first.sent:
             self.send(outgoing)

@@ -211,6 +211,14 @@ class Composer(FoldingArea):
         else:
             self.post_message(self.LeaveWanted())
 
+    def go_on_from(self, before: Composer) -> None:
+        """Take over what is written in another composer, and the Enter that it may hold."""
+        self.prompts = before.prompts
+        self.unpack(before.packed)
+        self.selection = before.selection
+        if before._held_enter is not None:
+            before._release_enter(lambda: self._enter(is_pasted=True))
+
     def begin(self, draft: str) -> None:
         """Write somewhere else: the draft of that place, with no way to undo into the one before."""
         self.editing = None
