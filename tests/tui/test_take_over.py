@@ -48,7 +48,7 @@ async def held_app(
 
 
 async def test_an_enter_that_came_with_fast_keys_sends_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = Timing(arm_seconds=0.02, burst_seconds=0.25)
+    slow = Timing(arm_seconds=0.02, burst_seconds=1.0)
     async with held_app(monkeypatch, slow) as (app, pilot, may_show):
         for key in "hello":
             app.post_message(events.Key(key, key))
