@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -220,15 +220,15 @@ def _background(
     return background
 
 
-def _policy_of(profile: Profile, flags: Flags) -> ProfilePolicy:
-    book = RuleBook(profile)
+def _policy_of(profile: Profile, flags: Flags, installed: Sequence[str]) -> ProfilePolicy:
+    book = RuleBook(profile, installed)
     return ProfilePolicy(mode=lambda: effective_approval_mode(book.profile, flags), book=book)
 
 
 def _register_policy(
     hooks: HookBus, profiles: Mapping[str, Profile], flags: Flags, tools: Mapping[str, Tool], grants: Grants
 ) -> None:
-    policies = {name: _policy_of(entry, flags) for name, entry in profiles.items()}
+    policies = {name: _policy_of(entry, flags, list(tools)) for name, entry in profiles.items()}
     register_approval_policy(hooks, policies, tools, SessionGrants(of_session=grants.of_session, used=grants.used))
 
 

@@ -7,6 +7,7 @@ up, gains nothing. A child knows nothing of its parent's conversation; it is can
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from cos.core.child_agents import ChildAgents
     from cos.core.running_turns import RunningTurns
     from cos.core.settings import DelegationSettings
+
+log = logging.getLogger("cos.delegation")
 
 NAME: Final = "delegate_task"
 BLOCKED: Final = frozenset({NAME, "clarify", "memory", "send_message", "execute_code", "cronjob"})
@@ -174,6 +177,10 @@ class Delegation:
         except CosError as error:
             end.error = str(error)
             return
+        except Exception as crash:
+            log.exception("the session of a child agent could not be made")
+            _spoiled(end, "failed", _said(crash))
+            return
         end.session_id, end.turn = session.id, turn.child(session.id)
         self._of_children[session.id] = family
 
@@ -189,9 +196,13 @@ class Delegation:
             await self._started(turn, end)
             await self._converse(end, context, cancel)
         except TurnCancelled:
-            end.status, end.exit_reason = "interrupted", "interrupted"
+            _spoiled(end, "interrupted", None)
         except CosError as error:
-            end.status, end.error = "error", str(error)
+            _spoiled(end, "error", str(error))
+        except Exception as crash:
+            # The others go on: whatever escaped here would stop them and lose what they did.
+            log.exception("child agent %s crashed", end.session_id)
+            _spoiled(end, "failed", _said(crash))
         finally:
             self._of_children.pop(end.turn.session_id, None)
         end.seconds = time.monotonic() - began
@@ -256,17 +267,31 @@ class Delegation:
 def _take(end: ChildEnd, outcome: TurnOutcome | None) -> None:
     """What a turn of the child says about its end."""
     if outcome is None:
-        end.status, end.error = "error", "the end of its turn could not be stored"
+        _spoiled(end, "error", "the end of its turn could not be stored")
         return
     end.usage += outcome.usage
     end.model_calls += outcome.model_calls
-    end.summary, end.error = outcome.text, outcome.error
-    if outcome.status is TurnStatus.CANCELLED:
-        end.status, end.exit_reason = "interrupted", "interrupted"
-    elif outcome.status is not TurnStatus.COMPLETED:
-        end.status = "failed"
-    elif not outcome.text.strip():
-        end.status, end.error = "failed", "it ended without a word"
-    else:
-        end.status = "completed"
+    is_completed = outcome.status is TurnStatus.COMPLETED
+    if is_completed and outcome.text.strip():
+        end.status, end.summary, end.error = "completed", outcome.text, outcome.error
         end.exit_reason = "max_iterations" if outcome.stop_reason == "max_steps" else "completed"
+        return
+    if end.status != "completed":
+        end.summary = outcome.text
+    if outcome.status is TurnStatus.CANCELLED:
+        _spoiled(end, "interrupted", outcome.error)
+    else:
+        _spoiled(end, "failed", "it ended without a word" if is_completed else outcome.error)
+
+
+def _spoiled(end: ChildEnd, status: Literal["failed", "interrupted", "error"], error: str | None) -> None:
+    """It did not end well. The summary of a turn that was finished before stays, and the error says so."""
+    if end.status == "completed":
+        what = "was stopped" if status == "interrupted" else "failed"
+        error = f"the summary is from a finished turn; what came after it {what}" + (f": {error}" if error else "")
+    end.status, end.error = status, error
+    end.exit_reason = "interrupted" if status == "interrupted" else None
+
+
+def _said(crash: Exception) -> str:
+    return f"it crashed: {type(crash).__name__}: {crash}"

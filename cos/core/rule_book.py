@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from cos.core.config_errors import ConfigError
 from cos.core.profiles import Profile, load_settings
+from cos.core.tool_lists import check_rules
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cos.core.rules import Rule
 
 log = logging.getLogger("cos.policy")
@@ -18,14 +21,18 @@ Stamp = tuple[int, int, int] | None
 
 
 class RuleBook:
-    """Reads the file again when it has changed. While it is broken, the rules of before hold."""
+    """Reads the file again when it has changed. While it is broken, the rules of before hold.
 
-    def __init__(self, profile: Profile) -> None:
+    `installed` are the names of the tools: a rule that asks or denies and misspells one of them breaks the file too.
+    """
+
+    def __init__(self, profile: Profile, installed: Sequence[str]) -> None:
         self._profile = profile
+        self._installed = installed
         self._rules = tuple(rule.rule() for rule in profile.settings.approvals.rules)
         self._stamp = self._now()
         self.fault: str | None = None
-        """Why the file cannot be read at present."""
+        """Why the rules of the file cannot be used at present."""
 
     def rules(self) -> tuple[Rule, ...]:
         """The rules in the order of the file."""
@@ -33,13 +40,14 @@ class RuleBook:
         if stamp != self._stamp:
             self._stamp = stamp
             try:
-                settings = load_settings(self._profile.config_file)
+                profile = replace(self._profile, settings=load_settings(self._profile.config_file))
+                check_rules(profile, self._installed)
             except (ConfigError, FileNotFoundError) as error:
                 self.fault = str(error)
                 log.warning("the rules of profile %s are those of before: %s", self._profile.id, error)
             else:
-                self._profile = replace(self._profile, settings=settings)
-                self._rules = tuple(rule.rule() for rule in settings.approvals.rules)
+                self._profile = profile
+                self._rules = tuple(rule.rule() for rule in profile.settings.approvals.rules)
                 self.fault = None
         return self._rules
 

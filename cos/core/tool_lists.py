@@ -22,11 +22,21 @@ def tools_of(profile: Profile, installed: Sequence[str]) -> list[str]:
         UnknownToolError: its list names a tool that nobody provides, or a rule that asks or denies misspells one.
     """
     settings = profile.settings
-    for index, rule in enumerate(settings.approvals.rules):
-        # Misspelt, such a rule would let through what it is there to stop. A tool of a plugin that is off is like none.
+    check_rules(profile, installed)
+    return list(installed) if settings.tools is None else match_tools(settings.tools, installed, profile.config_file)
+
+
+def check_rules(profile: Profile, installed: Sequence[str]) -> None:
+    """Refuse a rule that would let through what it is there to stop: it asks or denies and misspells its tool.
+
+    A rule about a tool of a plugin that is off is like none.
+
+    Raises:
+        UnknownToolError: there is one.
+    """
+    for index, rule in enumerate(profile.settings.approvals.rules):
         if rule.decision != "allow" and not _matches(rule.tool, installed) and nearest(rule.tool, installed):
             raise _unknown([rule.tool], installed, profile.config_file, ("approvals", "rules", index, "tool"))
-    return list(installed) if settings.tools is None else match_tools(settings.tools, installed, profile.config_file)
 
 
 def match_tools(patterns: Sequence[str], installed: Sequence[str], file: Path | None = None) -> list[str]:
