@@ -11,14 +11,14 @@ from uuid import UUID
 from cos.agent.events import ApprovalRequested, ApprovalResolved
 from cos.agent.records import ApprovalAnswer
 from cos.agent.text import exact, visible
-from cos.core.questions import meant_answer, numbered
+from cos.core.questions import mark_word, meant_answer, numbered
 
 if TYPE_CHECKING:
     from cos.core.approval_desk import ApprovalDesk
     from cos.core.live import CoreEvent
 
 _ALLOW = "Type yes to run it or no to refuse it, then Enter: "
-_ANSWER = "Type your answer{or_number}, then Enter; /decline gives no answer: "
+_ANSWER = "Type your answer{or_mark}, then Enter; /decline gives no answer: "
 _DECLINE = "/decline"
 
 
@@ -82,7 +82,8 @@ def _shown(request: ApprovalRequested) -> str:
 
 def _prompt(request: ApprovalRequested) -> str:
     if request.kind == "question":
-        return _ANSWER.format(or_number=" or the number of a choice" if request.choices else "")
+        mark = mark_word(request.choices)
+        return _ANSWER.format(or_mark=f" or the {mark} of a choice" if request.choices else "")
     return _ALLOW
 
 

@@ -70,12 +70,24 @@ async def test_an_answer_to_the_question_lets_the_budget_spend_more_once(core_ho
     await answered(core, "$1.50")
     assert (await asking).text == "and on"
     (extra,) = await rows(core, "SELECT scope, extra_usd, granted_by FROM bill_overrides")
-    assert extra == {"scope": "client:acme", "extra_usd": Decimal("1.50"), "granted_by": "test"}
+    assert extra == {"scope": "client:acme", "extra_usd": Decimal("2.50"), "granted_by": "test"}, "beyond the 3 spent"
     assert (await rows(core, "SELECT ordinal, status FROM model_calls ORDER BY started_at"))[-1]["status"] == "ok"
-    asking = asyncio.ensure_future(ask(core, "three", session))
-    (question,) = await answered(core, "what?")
-    assert question.choices[0] == "Allow $0.7000 more", "it is enough for the next call"
-    assert (await asking).stop_reason == "budget", "words that are no amount allow nothing"
+
+
+async def test_an_answer_that_is_no_amount_asks_again_and_says_so(core_home: CoreHome) -> None:
+    (core_home.folder / "commonos.toml").write_text(TOML)
+    core_home.script(cost(3), profile="work")
+    core = await core_home.open()
+    session = (await ask(core, "one")).turn.session_id
+    asking = asyncio.ensure_future(ask(core, "two", session))
+    (question,) = await answered(core, "yes")
+    while [waiting.id for waiting in await core.desk.pending()] in ([], [question.id]):
+        await asyncio.sleep(0.002)
+    (again,) = await answered(core, "0")
+    assert again.detail.startswith("'yes' is no amount between $0.0001 and $1,000,000.00, so nothing was allowed yet. ")
+    assert again.choices[0] == "Allow $0.2000 more", "counted from what is spent"
+    assert (await asking).stop_reason == "budget"
+    assert not await rows(core, "TABLE bill_overrides")
 
 
 async def test_one_answer_is_enough_for_all_sessions_that_wait_for_the_budget(core_home: CoreHome) -> None:
@@ -84,7 +96,7 @@ async def test_one_answer_is_enough_for_all_sessions_that_wait_for_the_budget(co
     core = await core_home.open()
     await ask(core, "one")
     asking = [asyncio.ensure_future(ask(core, text)) for text in ("two", "three")]
-    assert len(await answered(core, "Allow $3.0000 more", count=2)) == 2
+    assert len(await answered(core, "Allow $2.0000 more", count=2)) == 2
     assert [(await one).status for one in asking] == [TurnStatus.COMPLETED] * 2
     assert len(await rows(core, "TABLE bill_overrides")) == 1
 

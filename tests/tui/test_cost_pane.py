@@ -305,6 +305,12 @@ def test_what_is_no_amount_is_refused_with_its_text(text: str) -> None:
         amount_of(text)
 
 
+@pytest.mark.parametrize("text", ["1000001", "1e999999"])
+def test_an_absurd_amount_is_refused(text: str) -> None:
+    with pytest.raises(CosError, match=r"is more than \$1,000,000"):
+        amount_of(text)
+
+
 def test_an_amount_keeps_its_digits() -> None:
     assert amount_of(" $0.10 ") == Decimal("0.10")
 

@@ -95,6 +95,12 @@ def test_a_number_means_its_choice_and_anything_else_itself(typed: str, meant: s
     assert meant_answer(typed, ["7", "blue"]) == meant
 
 
+def test_where_choices_name_dollars_a_number_is_an_amount_and_a_letter_a_choice() -> None:
+    choices = ["Allow $1.0000 more", "Stop the turn"]
+    assert numbered("Q", choices) == "Q\n  a. Allow $1.0000 more\n  b. Stop the turn"
+    assert [meant_answer(typed, choices) for typed in ("1", "b")] == ["1", "Stop the turn"]
+
+
 def test_without_choices_a_number_is_a_number() -> None:
     assert meant_answer("1", ()) == "1"
     assert numbered("Q", ()) == "Q"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_UP, Decimal, InvalidOperation
+from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 from cos.agent.ids import new_id
-from cos.plugins.bill.money import usd
+from cos.plugins.bill.money import MOST, amount_in, usd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 WARN_PERCENT, STOP_PERCENT = 80, 100
 STOP_REASON = "budget"
 _STEP = Decimal("0.0001")
+_STOPPING = frozenset({"", "no", "n", "stop"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,25 +93,35 @@ class BudgetState:
         """For the user, before the turn is stopped."""
         return (
             f"The budget {self.budget.name} is spent: {usd(self.spent_usd)} of {usd(self.limit_usd)}{self._since}. "
-            "The next model call waits. May it spend more, once? You can also write an amount."
+            "The next model call waits. May it spend more, once? You can also write an amount, such as 2.50."
         )
+
+    @staticmethod
+    def unread(answer: str) -> str:
+        """What is said before `question` when an answer to it could not be read."""
+        written = answer if len(answer) <= 40 else f"{answer[:40]}…"
+        return f"{written!r} is no amount between {usd(_STEP)} and {usd(MOST)}, so nothing was allowed yet."
 
     @property
     def choices(self) -> dict[str, Decimal]:
         """Answers to `question`, and what each lets the budget spend beyond what is spent now."""
-        over = self.spent_usd - self.limit_usd
-        more = [(over + self.budget.limit_usd * part).quantize(_STEP, ROUND_UP) for part in (Decimal("0.1"), 1)]
+        more = [(self.budget.limit_usd * part).quantize(_STEP, ROUND_UP) for part in (Decimal("0.1"), 1)]
         return {f"Allow {usd(amount)} more": amount for amount in more} | {"Stop the turn": Decimal(0)}
 
-    def meant(self, answer: str) -> Decimal:
-        """What an answer to `question` allows; 0 = nothing."""
+    def meant(self, answer: str) -> Decimal | None:
+        """What an answer to `question` allows; 0 = nothing, None = nobody knows."""
         if answer in self.choices:
             return self.choices[answer]
-        try:
-            amount = Decimal(answer.strip().removeprefix("$"))
-        except InvalidOperation:
-            return Decimal(0)
-        return max(amount, Decimal(0)) if amount.is_finite() else Decimal(0)
+        return Decimal(0) if answer.strip().lower() in _STOPPING else amount_in(answer)
+
+    def extra_for(self, more: Decimal, asked: BudgetState) -> Decimal:
+        """What an override adds so that `more` may be spent; 0 or less = that much is allowed already.
+
+        It counts from what is spent now. When the budget is not spent any more, because another question about it was
+        answered meanwhile, it counts from what `asked` showed: the larger answer holds, and not the sum of both.
+        """
+        base = self.spent_usd if self.is_spent else asked.spent_usd
+        return base + more - self.limit_usd
 
     @property
     def warning(self) -> str:

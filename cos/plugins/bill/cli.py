@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from argparse import Namespace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import UUID
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
@@ -14,7 +14,7 @@ from cos.agent.tags import Tag
 from cos.core.plugin_api import CliAnswer
 from cos.plugins.bill.budgets import BudgetState
 from cos.plugins.bill.figures import FIXED
-from cos.plugins.bill.money import usd
+from cos.plugins.bill.money import amount_in, usd
 from cos.plugins.bill.reports import Span
 from cos.plugins.bill.tables import budget_table, report_csv, report_json, report_table, speed_json, speed_table
 
@@ -105,12 +105,9 @@ def _until(state: BudgetState) -> str:
 
 
 def _amount(text: str) -> Decimal:
-    try:
-        amount = Decimal(text.removeprefix("$"))
-    except InvalidOperation:
-        amount = Decimal(0)
-    if not amount.is_finite() or amount <= 0:
-        raise CostError(f"{text!r} is no amount of US dollars above 0, such as 5 or 2.50")
+    amount = amount_in(text)
+    if not amount:
+        raise CostError(f"{text!r} is no amount of US dollars above 0 and up to a million, such as 5 or 2.50")
     return amount
 
 

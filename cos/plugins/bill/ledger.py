@@ -81,8 +81,8 @@ class Ledger:
 
         return await self.database.transaction(work)
 
-    async def allow(self, call: Call, spent: BudgetState, extra_usd: Decimal, granted_by: str) -> None:
-        """Let the budget that forbids `call` spend more, unless somebody has let it meanwhile.
+    async def allow(self, call: Call, spent: BudgetState, more_usd: Decimal, granted_by: str) -> None:
+        """Let the budget that forbids `call` spend so much more, as `BudgetState.extra_for` counts it.
 
         Raises:
             DatabaseError: nothing was stored.
@@ -92,8 +92,10 @@ class Ledger:
         async def work(connection: PluginConnection) -> None:
             await connection.execute(self._sql["lock"])
             for state in await self._states(connection, call, timezone):
-                if (state.budget, state.period_key) == (spent.budget, spent.period_key) and state.is_spent:
-                    await self._budgets.override(connection, state, extra_usd, granted_by)
+                if (state.budget, state.period_key) == (spent.budget, spent.period_key):
+                    extra = state.extra_for(more_usd, spent)
+                    if extra > 0:
+                        await self._budgets.override(connection, state, extra, granted_by)
 
         await self.database.transaction(work)
 

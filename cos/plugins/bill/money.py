@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 _SMALLEST = Decimal("0.0001")
+MOST = Decimal(1_000_000)
+"""Nobody means to allow more at once; above it stand slips of the keyboard."""
+_CURRENCY = re.compile(r"^\$\s*|\s*(?:\$|usd|dollars?)$", re.IGNORECASE)
+_PLAIN = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
+_GROUPED = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+"""As `usd` writes it."""
+_DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]{1,2}")
 
 
 def usd(amount: Decimal) -> str:
@@ -13,3 +21,16 @@ def usd(amount: Decimal) -> str:
         return "<$0.0001"
     sign, amount = ("-", -amount) if amount < 0 else ("", amount)
     return f"{sign}${amount:,.4f}" if amount < 1000 else f"{sign}${amount:,.2f}"
+
+
+def amount_in(text: str) -> Decimal | None:
+    """The dollars that a person wrote: `5`, `$1,000`, `2.50 USD`, `20,00`; None when it is no amount up to `MOST`."""
+    digits = _CURRENCY.sub("", text.strip())
+    if _DECIMAL_COMMA.fullmatch(digits):
+        digits = digits.replace(",", ".")
+    elif _GROUPED.fullmatch(digits):
+        digits = digits.replace(",", "")
+    elif not _PLAIN.fullmatch(digits):
+        return None
+    amount = Decimal(digits)
+    return amount if amount == 0 or _SMALLEST <= amount <= MOST else None

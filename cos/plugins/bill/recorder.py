@@ -48,6 +48,8 @@ class Recorder:
         self._stopped: set[tuple[UUID, int]] = set()
         """Calls that were not let out, of turns that have not ended."""
         self._unsaved: list[Ending] = []
+        self._unread: dict[tuple[UUID, int], str] = {}
+        """Why a question is asked again, by call."""
 
     def register(self, ctx: PluginContext) -> None:
         ctx.register_hook("pre_api_request", self.before)
@@ -83,6 +85,7 @@ class Recorder:
     async def turn_ended(self, turn: TurnInfo) -> None:
         """Whatever the turn left open ended in a way that no hook was told of."""
         self._stopped = {key for key in self._stopped if key[0] != turn.turn_id}
+        self._unread = {key: words for key, words in self._unread.items() if key[0] != turn.turn_id}
         for key in [key for key in self._open if key[0] == turn.turn_id]:
             log.warning("nobody told how call %d of turn %s ended; its cost is unknown", key[1], key[0])
             await uninterrupted(self._end(self._open.pop(key), "lost", Usage(), {}))
@@ -109,12 +112,15 @@ class Recorder:
 
     def _question(self, call: Call, spent: BudgetState) -> dict[str, Any]:
         async def answered(answer: ApprovalAnswer) -> bool:
-            extra = spent.meant(answer.answer or "")
-            if extra:
-                await self._ledger.allow(call, spent, extra, answer.answered_by or "")
-            return bool(extra)
+            more = spent.meant(answer.answer or "")
+            if more is None:
+                self._unread[call.key] = spent.unread(answer.answer or "")
+            elif more:
+                await self._ledger.allow(call, spent, more, answer.answered_by or "")
+            return more is None or more > 0
 
-        return {"question": spent.question, "choices": list(spent.choices), "answered": answered}
+        question = " ".join(filter(None, [self._unread.pop(call.key, None), spent.question]))
+        return {"question": question, "choices": list(spent.choices), "answered": answered}
 
     def _stop(self, call: Call, message: str) -> dict[str, Any]:
         del self._open[call.key]

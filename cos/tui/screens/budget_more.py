@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from cos.tui.cost_port import BudgetState
 
 
+MOST = 1_000_000
+"""US dollars; above it stand slips of the keyboard."""
+
+
 class BudgetMore(SessionDialog):
     """One line that takes the amount."""
 
@@ -38,4 +42,6 @@ def amount_of(text: str) -> Decimal:
         raise CosError(f"{text!r} is not an amount; write dollars as digits, such as 2.50") from None
     if not amount.is_finite() or amount <= 0:
         raise CosError(f"{text!r} is not an amount above 0; write dollars as digits, such as 2.50")
+    if amount > MOST:
+        raise CosError(f"{text!r} is more than ${MOST:,}, which is the most that is allowed at once")
     return amount
