@@ -105,6 +105,8 @@ class Dispatcher:
     async def retry(self, session_id: UUID, source: Source = "cli") -> Accepted:
         """Send the session's last prompt again, before whatever waits; its turn is taken back.
 
+        What waits to be sent now, such as a prompt that was taken back before, is started instead.
+
         Raises:
             SessionError: there is no turn, one runs, or it is a child agent's session.
             DatabaseError: nothing was accepted.
@@ -112,6 +114,11 @@ class Dispatcher:
         session = await self._sessions.get(session_id)
         if session.is_child:
             raise SessionError("a child agent's task is not run again from here; ask the session that it worked for")
+        waiting = await self._sessions.queue(session_id)
+        if waiting and waiting[0].mode == "now" and self.turns.of(session_id) is None:
+            turn_id = await uninterrupted(self._go_on(session_id, waiting[0].id))
+            trouble = self._stuck.trouble(session_id)
+            return Accepted(session_id=session_id, message_id=waiting[0].id, turn_id=turn_id, trouble=trouble)
         last = await self._retries.last_turn(session_id)
         again = Inbound(
             text=last.prompt.text,
@@ -157,6 +164,7 @@ class Dispatcher:
         if inbound.client_message_id is not None:
             turn_id = await self._sessions.turn_of(session.id, inbound.client_message_id)
             if turn_id is not None:
+                self._gateway.kept(inbound)
                 return Accepted(session_id=session.id, turn_id=turn_id)
 
         async def keep() -> object:
@@ -170,6 +178,7 @@ class Dispatcher:
             )
 
         turn_id = await self.send_now(session.id, message_id, lambda: uninterrupted(keep()), mode)
+        self._gateway.kept(inbound)
         trouble = self._stuck.trouble(session.id)
         return Accepted(session_id=session.id, message_id=message_id, turn_id=turn_id, trouble=trouble)
 
