@@ -105,7 +105,8 @@ async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
             return COMPLETED
         turn: UUID | TurnCompleted | None = accepted.turn_id
         if turn is None:
-            output.progress("The session is busy in another cos; waiting for the message's turn.")
+            busy = "The session is busy in another cos; waiting for the message's turn."
+            output.progress(accepted.trouble or busy)
             turn = await turn_of_waiting(core, accepted, asyncio.timeout(wish.timeout_seconds))
         if isinstance(turn, TurnCompleted):
             return _exit_code(await print_end(core.sessions, turn, output))

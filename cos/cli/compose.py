@@ -72,6 +72,8 @@ from cos.core.session_commands import SessionCommands, SessionServices
 log = logging.getLogger("cos.start")
 
 SWEEP_SECONDS = 60.0
+GO_ON_SECONDS = 1.0
+"""Between two looks at queues that could not go on; without one, a look costs nothing."""
 
 
 async def open_core(request: StartRequest) -> Core:
@@ -133,7 +135,7 @@ async def _compose(
     child_agents = ChildAgents(agents, dispatcher.turns, journal, sessions, contexts, feed.publish)
     delegation = Delegation(config.settings.delegation, child_agents, dispatcher.turns, hooks)
     edits = SessionEdits(database, dispatcher, feed.publish)
-    background = _background(database, journal, desk, Neighbours(database.boot_id, feed.publish), plugins)
+    background = _background(database, journal, desk, dispatcher, Neighbours(database.boot_id, feed.publish), plugins)
     core = Core(
         paths=paths,
         config=config,
@@ -206,7 +208,12 @@ def _agents(
 
 
 def _background(
-    database: Database, journal: PostgresJournal, desk: ApprovalDesk, neighbours: Neighbours, plugins: LoadedPlugins
+    database: Database,
+    journal: PostgresJournal,
+    desk: ApprovalDesk,
+    dispatcher: Dispatcher,
+    neighbours: Neighbours,
+    plugins: LoadedPlugins,
 ) -> Background:
     listener = Listener(database.conninfo, lost=database.pulse.doubt)
     listener.on(CHANNEL, desk.hear, look=desk.look)
@@ -215,6 +222,7 @@ def _background(
     background.every(SWEEP_SECONDS, "sweep of interrupted turns", lambda: sweep_orphans(database, journal))
     background.keep("word from other processes", listener.listen)
     background.keep("pulse of the database", database.pulse.run)
+    background.every(GO_ON_SECONDS, "queues that could not go on", dispatcher.go_on)
     for work in plugins.repeated:
         background.every(work.seconds, work.name, work.work)
     return background

@@ -27,6 +27,7 @@ from cos.core.profiles import Profile
 from cos.core.queue import queue_changed
 from cos.core.running_turns import RunningTurns
 from cos.core.sessions import QueuedMessage
+from cos.core.stuck_queues import StuckQueues
 
 if TYPE_CHECKING:
     from cos.agent.identity import Source
@@ -89,6 +90,7 @@ class Dispatcher:
         self._gateway = gateway
         self.commands = gateway.commands
         self.turns = RunningTurns(journal, publish)
+        self._stuck = StuckQueues()
 
     async def dispatch(self, inbound: Inbound) -> Accepted:
         """Take a message in.
@@ -103,6 +105,8 @@ class Dispatcher:
     async def retry(self, session_id: UUID, source: Source = "cli") -> Accepted:
         """Send the session's last prompt again, before whatever waits; its turn is taken back.
 
+        What waits to be sent now, such as a prompt that was taken back before, is started instead.
+
         Raises:
             SessionError: there is no turn, one runs, or it is a child agent's session.
             DatabaseError: nothing was accepted.
@@ -110,6 +114,11 @@ class Dispatcher:
         session = await self._sessions.get(session_id)
         if session.is_child:
             raise SessionError("a child agent's task is not run again from here; ask the session that it worked for")
+        waiting = await self._sessions.queue(session_id)
+        if waiting and waiting[0].mode == "now" and self.turns.of(session_id) is None:
+            turn_id = await uninterrupted(self._go_on(session_id, waiting[0].id))
+            trouble = self._stuck.trouble(session_id)
+            return Accepted(session_id=session_id, message_id=waiting[0].id, turn_id=turn_id, trouble=trouble)
         last = await self._retries.last_turn(session_id)
         again = Inbound(
             text=last.prompt.text,
@@ -129,20 +138,21 @@ class Dispatcher:
         """Let `keep` make the message wait with this mode while no turn can start here; then start what is first.
 
         `keep` answers False when the message is not new. Answers the message's turn if it is the one that starts.
+        What `keep` raises is raised; once it has kept the message, a turn that cannot start is tried again later.
         """
         async with self.turns.admission[session_id]:
             is_new = await keep() is not False
             running = self.turns.of(session_id)
-            if running is None:
-                await self._sessions.pause_queue(session_id, paused=False)
-            elif mode == "now" and is_new and not running.turn.depth:
+            if running is not None and mode == "now" and is_new and not running.turn.depth:
                 running.cancel.cancel(NEW_MESSAGE)
             if running is not None and running.cancel.is_set:
                 running.goes_on = True
-        turn_id = await uninterrupted(self._start_next(session_id, message_id))
-        if turn_id is None:
-            await self.announce_queue(session_id)
-        return turn_id
+        return await uninterrupted(self._go_on(session_id, message_id))
+
+    async def go_on(self) -> None:
+        """Look again at the queues of this process that could not go on."""
+        for session_id, stuck in self._stuck.all():
+            await uninterrupted(self._go_on(session_id, pause=stuck.pause))
 
     async def _dispatch(self, inbound: Inbound, in_place_of: UUID | None = None) -> Accepted:
         """`in_place_of`: the turn that is taken back in the same transaction that takes the message in."""
@@ -154,6 +164,7 @@ class Dispatcher:
         if inbound.client_message_id is not None:
             turn_id = await self._sessions.turn_of(session.id, inbound.client_message_id)
             if turn_id is not None:
+                self._gateway.kept(inbound)
                 return Accepted(session_id=session.id, turn_id=turn_id)
 
         async def keep() -> object:
@@ -167,7 +178,9 @@ class Dispatcher:
             )
 
         turn_id = await self.send_now(session.id, message_id, lambda: uninterrupted(keep()), mode)
-        return Accepted(session_id=session.id, message_id=message_id, turn_id=turn_id)
+        self._gateway.kept(inbound)
+        trouble = self._stuck.trouble(session.id)
+        return Accepted(session_id=session.id, message_id=message_id, turn_id=turn_id, trouble=trouble)
 
     async def start_waiting(self, session_id: UUID, message_id: UUID) -> UUID | None:
         """Start what waits in the session if nothing runs there any more; the turn of `message_id` if it was that one.
@@ -246,6 +259,22 @@ class Dispatcher:
                 return state.turn.turn_id if waiting.id == wanted else None
             return None
 
+    async def _go_on(self, session_id: UUID, wanted: UUID | None = None, *, pause: bool = False) -> UUID | None:
+        """As `_start_next`, or let the queue pause; what does not work is said in the log and tried again later."""
+        try:
+            async with self.turns.admission[session_id]:
+                if self.turns.of(session_id) is None:
+                    paused = pause and bool(await self._sessions.queue(session_id))
+                    await self._sessions.pause_queue(session_id, paused=paused)
+            turn_id = None if pause else await self._start_next(session_id, wanted)
+            if turn_id is None:
+                await self.announce_queue(session_id)
+        except Exception as error:
+            self._stuck.add(session_id, error, pause=pause)
+            return None
+        self._stuck.remove(session_id)
+        return turn_id
+
     async def _open(
         self, session_id: UUID, waiting: QueuedMessage | None, instructions: str | None = None
     ) -> TurnState:
@@ -275,20 +304,20 @@ class Dispatcher:
             self.turns.forget(state.turn)
 
     async def _after(self, turn: TurnInfo, *, was_cancelled: bool) -> None:
-        session_id = turn.session_id
+        session_id, pause = turn.session_id, was_cancelled
         try:
             async with self.turns.admission[session_id]:
                 ended = self.turns.forget(turn)
-                waiting = await self._sessions.queue(session_id)
                 pause = was_cancelled and not (ended and ended.goes_on)
+                waiting = await self._sessions.queue(session_id)
                 if waiting and pause:
                     await self._sessions.pause_queue(session_id, paused=True)
             if waiting and not pause:
                 await self._start_next(session_id)
             if waiting:
                 await self.announce_queue(session_id)
-        except Exception:
-            log.exception("the queue of session %s could not go on", session_id)
+        except Exception as error:
+            self._stuck.add(session_id, error, pause=pause)
 
     async def announce_queue(self, session_id: UUID) -> None:
         """Tell the surfaces of this process how the session's queue stands."""

@@ -63,6 +63,8 @@ class Gateway:
         self._sessions = sessions
         self._blobs = blobs
         self._publish = publish
+        self._begun: dict[str, UUID] = {}
+        """The sessions that messages began which are not kept yet, by their client ids."""
 
     async def admit(self, inbound: Inbound, gateway: object) -> Admitted | Accepted:
         """`gateway` is what the hooks know under this name.
@@ -89,17 +91,23 @@ class Gateway:
         message_id = new_id()
         reply = await self._reply(inbound, session, message_id)
         if reply is not None:
+            self.kept(inbound)
             return Accepted(session_id=session.id, handled=True, reply=reply or None)
         parts = [*inbound.parts, *await kept_parts(inbound.pictures, session.profile_id, self._blobs)]
         message = UserMessage(text=inbound.text, parts=parts, context=answer.context if answer else None)
         return Admitted(session=session, message_id=message_id, message=message)
+
+    def kept(self, inbound: Inbound) -> None:
+        """The message is in its session: it will not come again to begin one."""
+        self._begun.pop(inbound.client_message_id or "", None)
 
     async def _existing_session(self, inbound: Inbound) -> Session | None:
         """The session that the message names; None when it is to begin one."""
         profile = profile_named(self._profiles, inbound.profile_id)
         tags = merge_tags(inbound.tags)
         if inbound.session_id is None:
-            return None
+            begun = self._begun.get(inbound.client_message_id or "")
+            return None if begun is None else await self._sessions.get(begun)
         session = await self._sessions.get(inbound.session_id)
         if session.profile_id != profile.id:
             raise SessionError(f"session {session.id} belongs to profile {session.profile_id}, not to {profile.id}")
@@ -112,6 +120,8 @@ class Gateway:
         tags = merge_tags(inbound.tags)
         new = NewSession(profile_id=inbound.profile_id, source=inbound.source, title=title, tags=tags)
         session_id = await self._journal.create_session(new)
+        if inbound.client_message_id is not None:
+            self._begun[inbound.client_message_id] = session_id
         self._publish(SessionCreated(session_id=session_id, profile_id=inbound.profile_id, title=title))
         return await self._sessions.get(session_id)
 

@@ -53,6 +53,8 @@ class Accepted:
     """None = it waits in the session's queue or goes into the running turn, or a hook or a command took it."""
     handled: bool = False
     """A hook or a slash command took the message; no turn runs."""
+    trouble: str = ""
+    """Why its turn could not start yet, as a sentence; it is tried again."""
     reply: str | None = None
     """What the hook that took it has to say."""
     command: CommandAnswer | None = None

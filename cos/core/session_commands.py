@@ -122,7 +122,7 @@ class SessionCommands:
 
     async def _retry(self, call: CommandCall) -> CommandAnswer:
         accepted = await self._core.dispatcher.retry(call.open_session.id)
-        return CommandAnswer(turn_id=accepted.turn_id)
+        return CommandAnswer(turn_id=accepted.turn_id, text=accepted.trouble)
 
     async def _fork(self, call: CommandCall) -> CommandAnswer:
         fork = await self._core.edits.fork(call.open_session.id)
@@ -156,7 +156,7 @@ class SessionCommands:
                 is_verbatim=True,
             )
         )
-        return CommandAnswer(turn_id=accepted.turn_id)
+        return CommandAnswer(turn_id=accepted.turn_id, text=accepted.trouble)
 
     async def _stop(self, call: CommandCall) -> CommandAnswer:
         if not self._core.dispatcher.cancel(call.open_session.id):

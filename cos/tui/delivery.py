@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SHOW_SECONDS: Final = 0.15
 """A message that is not stored after this is shown as one that is not."""
 
+_NOT_LATER: Final = "the database does not answer, and a command is not carried out later; give it again then"
+
 
 class Delivery:
     """Of one screen."""
@@ -28,14 +30,22 @@ class Delivery:
         self._pulse = pulse
         self._screen = screen
         self.unsent = unsent
+        self._outages = 0
+        """How often a message has met a database that did not answer."""
 
     async def deliver(self, message: Unsent) -> Accepted:
         """Raises CosError when it was not taken in, for good. A slash command is never carried out later."""
+        is_command = parse_command(message.outgoing.text) is not None
+        if is_command and self._pulse.trouble and message.place.sending.locked():
+            raise DatabaseError(_NOT_LATER)
+        outages = self._outages
         if self._pulse.trouble:
             self.unsent.show(message)
         late = self._screen.set_timer(SHOW_SECONDS, partial(self.unsent.show, message))
         try:
             async with message.place.sending:
+                if is_command and self._outages != outages:
+                    raise DatabaseError(_NOT_LATER)
                 return await self._until_taken(message)
         finally:
             late.stop()
@@ -50,6 +60,7 @@ class Delivery:
                 if is_command:
                     raise
                 if await self._pulse.ask():
+                    self._outages += 1
                     self.unsent.show(message)
                     await self._pulse.answers()
                 elif was_tried:

@@ -111,6 +111,8 @@ class Sending:
 
     async def _accepted(self, accepted: Accepted, place: Place) -> None:
         self._drafts.sent(place)
+        if accepted.trouble:
+            self._screen.notify(accepted.trouble, title="Waits", severity="warning", markup=False)
         if accepted.command is not None:
             await self._commanded(accepted.command, place)
             return

@@ -46,7 +46,9 @@ class TurnActions:
                     await self._control.open(await self._editing.fork(session_id, through_turn=turn_id))
                     self._say("This is a copy up to that turn; the other session stays as it is.")
                 case _:
-                    await self._dispatcher.retry(session_id)
+                    accepted = await self._dispatcher.retry(session_id)
+                    if accepted.trouble:
+                        self._say(accepted.trouble)
         except CosError as error:
             self._control.screen.notify(str(error), severity="warning", markup=False)
 
