@@ -220,7 +220,7 @@ async def test_an_event_draws_only_the_row_it_is_about(core_home: CoreHome) -> N
         lines.refresh = counted  # type: ignore[assignment]
         await chat.core.sessions.set_title(ids[4], "renamed")
         await chat.control.monitor.read(ids[4])
-        assert drawn == [1]
+        assert drawn and set(drawn) == {1}, "word of it may come from the database too"
         await chat.until(lambda: "renamed" in chat.screen_text())
 
 
