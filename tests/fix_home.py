@@ -64,6 +64,12 @@ class CoreHome:
         workspace.mkdir(parents=True, exist_ok=True)
         (folder / "config.toml").write_text(text + f'workspace = "{workspace}"\n' + rules)
 
+    def write_skill(self, name: str, text: str, profile: str = "home") -> Path:
+        file = self._profiles / profile / "skills" / name / "SKILL.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
     @property
     def _profiles(self) -> Path:
         return self.folder / "profiles"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import psycopg
 
 
@@ -28,3 +31,11 @@ class Outage:
     def _allow(self, allowed: bool) -> None:
         name, value = sql.Identifier(self._name), sql.Literal(allowed)
         self._admin.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}").format(name, value))
+
+
+@pytest.fixture
+def outage(database_url: str, postgres_admin: psycopg.Connection) -> Iterator[Outage]:
+    """Of the database of `core_home`; over when the test is."""
+    made = Outage(postgres_admin, database_url)
+    yield made
+    made.end()

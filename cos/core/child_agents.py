@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cos.core.session_contexts import SessionContexts
     from cos.core.sessions import QueuedMessage, Session
 
-_STOPPED: Final = "the call that delegated it was stopped"
+STOPPED: Final = "the call that delegated it was stopped"
 
 
 class ChildAgents:
@@ -111,7 +111,7 @@ class ChildAgents:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            cancel.cancel(_STOPPED)
+            cancel.cancel(STOPPED)
             await uninterrupted(asyncio.wait({task}))
             raise
         finally:

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 CORE: Final = "core"
 BUILT_IN: Final = frozenset({
     "agents", "approvals", "archive", "archived", "compact", "context", "cost", "export", "fork", "help", "model",
-    "new", "plugins",
-    "profile", "queue", "quit", "resume", "retry", "search", "sessions", "skills", "steer", "stop", "tag", "theme",
-    "title", "tools", "unarchive", "undo", "usage",
+    "new", "plugins", "profile", "queue", "quit", "resume", "retry", "search", "sessions", "skills", "steer", "stop",
+    "tag", "theme", "title", "tools", "unarchive", "undo", "usage",
 })  # fmt: skip
 """Every command of the core and of the app. No skill has one of these names, also where the app does not run."""
 _COMMAND = re.compile(r"/([a-z][a-z0-9_-]*)(?:\s+(.*))?", re.DOTALL)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -19,6 +20,7 @@ from cos.agent.events import Usage
 from cos.agent.ids import new_id
 from cos.agent.messages import UserMessage
 from cos.agent.records import TurnStatus
+from cos.core.child_agents import STOPPED
 from cos.core.errors import SessionError
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ log = logging.getLogger("cos.delegation")
 NAME: Final = "delegate_task"
 BLOCKED: Final = frozenset({NAME, "clarify", "memory", "send_message", "execute_code", "cronjob"})
 """Tools that no child has; an orchestrator keeps the first one."""
-_STOPPED: Final = "the call that delegated it was stopped"
 _INSTRUCTIONS: Final = """You are a child agent. Another agent has given you one task: the first message is that task. \
 You see nothing of its conversation; what you need to know stands here or has to be found with your tools. Nobody \
 answers questions. Do this task and nothing else, until it is done or cannot be done. Then end with a summary for \
@@ -159,7 +160,7 @@ class Delegation:
                     group.create_task(one(end, token))
         finally:
             for token in tokens:
-                token.cancel(_STOPPED)
+                token.cancel(STOPPED)
         for end in ends:
             await self._stopped(turn, end)
         return ends
@@ -172,37 +173,23 @@ class Delegation:
         return self._of_users.setdefault(turn.turn_id, _Family())
 
     async def _begin(self, turn: TurnInfo, family: _Family, end: ChildEnd) -> None:
-        try:
+        with _contained(end):
             session = await uninterrupted(self._children.new_session(turn, end.task.goal))
-        except CosError as error:
-            end.error = str(error)
-            return
-        except Exception as crash:
-            log.exception("the session of a child agent could not be made")
-            _spoiled(end, "failed", _said(crash))
-            return
-        end.session_id, end.turn = session.id, turn.child(session.id)
-        self._of_children[session.id] = family
+            end.session_id, end.turn = session.id, turn.child(session.id)
+            self._of_children[session.id] = family
 
     async def _child(self, turn: TurnInfo, end: ChildEnd, workspace: Path, cancel: CancelToken) -> None:
         if end.turn is None:
             return
         began = time.monotonic()
         try:
-            cancel.check()
-            context = await self._context(turn, end, workspace)
-            end.model = context.prompt.model
-            end.has_started = True
-            await self._started(turn, end)
-            await self._converse(end, context, cancel)
-        except TurnCancelled:
-            _spoiled(end, "interrupted", None)
-        except CosError as error:
-            _spoiled(end, "error", str(error))
-        except Exception as crash:
-            # The others go on: whatever escaped here would stop them and lose what they did.
-            log.exception("child agent %s crashed", end.session_id)
-            _spoiled(end, "failed", _said(crash))
+            with _contained(end):
+                cancel.check()
+                context = await self._context(turn, end, workspace)
+                end.model = context.prompt.model
+                end.has_started = True
+                await self._started(turn, end)
+                await self._converse(end, context, cancel)
         finally:
             self._of_children.pop(end.turn.session_id, None)
         end.seconds = time.monotonic() - began
@@ -293,5 +280,15 @@ def _spoiled(end: ChildEnd, status: Literal["failed", "interrupted", "error"], e
     end.exit_reason = "interrupted" if status == "interrupted" else None
 
 
-def _said(crash: Exception) -> str:
-    return f"it crashed: {type(crash).__name__}: {crash}"
+@contextmanager
+def _contained(end: ChildEnd) -> Iterator[None]:
+    """The boundary of a child: whatever escaped would stop the others and lose what they did."""
+    try:
+        yield
+    except TurnCancelled:
+        _spoiled(end, "interrupted", None)
+    except CosError as error:
+        _spoiled(end, "error", str(error))
+    except Exception as crash:
+        log.exception("child agent %s crashed", end.session_id)
+        _spoiled(end, "failed", f"it crashed: {type(crash).__name__}: {crash}")

@@ -40,7 +40,7 @@ class CatchingUp:
         control = self._control
         if not self._pulse.trouble:
             control.trouble = ""
-            _: Worker[None] = control.screen.app.run_worker(self._back(), group="feed", exit_on_error=False)
+            _: Worker[None] = control.screen.app.run_worker(self._back, group="feed", exit_on_error=False)
         control.draw()
 
     async def _back(self) -> None:

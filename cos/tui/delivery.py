@@ -46,12 +46,11 @@ class Delivery:
             async with message.place.sending:
                 if is_command and self._outages != outages:
                     raise DatabaseError(_NOT_LATER)
-                return await self._until_taken(message)
+                return await self._until_taken(message, is_command=is_command)
         finally:
             late.stop()
 
-    async def _until_taken(self, message: Unsent) -> Accepted:
-        is_command = parse_command(message.outgoing.text) is not None
+    async def _until_taken(self, message: Unsent, *, is_command: bool) -> Accepted:
         was_tried = False
         while True:
             try:

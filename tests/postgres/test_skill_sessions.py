@@ -21,13 +21,6 @@ from tests.fix_home import CoreHome, asked
 TONE = "---\nname: tone\ndescription: Changes the tone.\n---\nWrite it again, {how}.\n"
 
 
-def put(home: CoreHome, name: str, text: str, profile: str = "home") -> Path:
-    file = home.folder / "profiles" / profile / "skills" / name / "SKILL.md"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
-    return file
-
-
 async def typed(core: Core, text: str, profile: str = "home") -> Accepted:
     return await core.dispatcher.dispatch(Inbound(text=text, profile_id=profile, source="cli"))
 
@@ -39,13 +32,13 @@ def sent(messages: Sequence[Message]) -> UserMessage:
 
 
 async def test_the_index_is_frozen_and_the_tool_reads_what_is_there_now(core_home: CoreHome) -> None:
-    put(core_home, "tone", TONE.format(how="kindly"))
+    core_home.write_skill("tone", TONE.format(how="kindly"))
     view = called(("c1", "skill_view", {"name": "tone"}))
     provider = core_home.script(said("one"), view, said("two"), said("three"))
     core = await core_home.open()
     first = await asked(core, "hello")
-    put(core_home, "tone", TONE.format(how="firmly"))
-    put(core_home, "late", TONE.format(how="x").replace("tone", "late", 1))
+    core_home.write_skill("tone", TONE.format(how="firmly"))
+    core_home.write_skill("late", TONE.format(how="x").replace("tone", "late", 1))
     await asked(core, "again", first.turn.session_id)
     await asked(core, "in a new session")
     systems = [request.prompt.system for request in provider.requests]
@@ -56,7 +49,7 @@ async def test_the_index_is_frozen_and_the_tool_reads_what_is_there_now(core_hom
 
 
 async def test_a_model_that_cannot_read_skills_is_not_told_of_them(core_home: CoreHome) -> None:
-    put(core_home, "tone", TONE.format(how="kindly"))
+    core_home.write_skill("tone", TONE.format(how="kindly"))
     core_home.write_profile("home", 'provider = "mock"\ntools = ["clarify"]\n')
     provider = core_home.script(said("one"))
     await asked(await core_home.open(), "hello")
@@ -64,7 +57,7 @@ async def test_a_model_that_cannot_read_skills_is_not_told_of_them(core_home: Co
 
 
 async def test_a_skill_is_a_command_that_begins_a_session_and_shows_what_was_typed(core_home: CoreHome) -> None:
-    put(core_home, "tone", TONE.format(how="kindly"))
+    core_home.write_skill("tone", TONE.format(how="kindly"))
     provider = core_home.script(said("one"), said("two"))
     core = await core_home.open()
     done = await asked(core, "/tone  Dear Sir,\nno.")
@@ -74,7 +67,7 @@ async def test_a_skill_is_a_command_that_begins_a_session_and_shows_what_was_typ
     session = await core.sessions.get(done.turn.session_id)
     assert session.title == "/tone Dear Sir, no."
     assert (await core.dispatcher._journal.load_history(session.id))[0] == message
-    put(core_home, "tone", TONE.format(how="firmly"))
+    core_home.write_skill("tone", TONE.format(how="firmly"))
     while core.dispatcher.running(session.id):
         await asyncio.sleep(0.002)
     await core.dispatcher.retry(session.id)
@@ -84,7 +77,7 @@ async def test_a_skill_is_a_command_that_begins_a_session_and_shows_what_was_typ
 
 
 async def test_what_hooks_add_stands_behind_the_skill(core_home: CoreHome) -> None:
-    put(core_home, "tone", TONE.format(how="kindly"))
+    core_home.write_skill("tone", TONE.format(how="kindly"))
     provider = core_home.script(said("one"))
     core = await core_home.open()
     core.dispatcher._gateway._hooks.register("pre_llm_call", lambda: "It is Monday.", source="p")
@@ -100,7 +93,7 @@ async def test_each_profile_has_its_own_and_a_new_one_works_at_once(core_home: C
     core = await core_home.open()
     with pytest.raises(CommandError, match="there is no command /tone"):
         await typed(core, "/tone x")
-    put(core_home, "tone", TONE.format(how="kindly"))
+    core_home.write_skill("tone", TONE.format(how="kindly"))
     await asked(core, "/tone x")
     assert sent(provider.requests[0].messages).context
     with pytest.raises(CommandError, match="there is no command /tone"):
@@ -111,7 +104,7 @@ async def test_each_profile_has_its_own_and_a_new_one_works_at_once(core_home: C
 
 async def test_a_command_of_the_same_name_keeps_its_meaning_and_it_is_said(core_home: CoreHome) -> None:
     for name in ("undo", "theme", "greet"):
-        put(core_home, name, TONE.format(how="x").replace("tone", name, 1))
+        core_home.write_skill(name, TONE.format(how="x").replace("tone", name, 1))
     (core_home.folder / "plugins").mkdir()
     (core_home.folder / "plugins" / "hello.py").write_text(
         "def register(ctx):\n    ctx.register_command('greet', lambda text: f'hello {text}', 'greets')\n"
@@ -135,9 +128,9 @@ async def test_a_command_of_the_same_name_keeps_its_meaning_and_it_is_said(core_
 
 
 async def test_H_093_broken_skills_are_said_at_the_start_and_stop_nothing(core_home: CoreHome) -> None:
-    bad = put(core_home, "a", "---\nname: a\ndescription: Use when: asked\n---\nx\n")
-    put(core_home, "b", "---\n")
-    put(core_home, "tone", TONE.format(how="kindly"))
+    bad = core_home.write_skill("a", "---\nname: a\ndescription: Use when: asked\n---\nx\n")
+    core_home.write_skill("b", "---\n")
+    core_home.write_skill("tone", TONE.format(how="kindly"))
     provider = core_home.script(said("one"))
     core = await core_home.open()
     (finding,) = await core.findings()

@@ -80,6 +80,9 @@ class Chat:
 
         await self.until(rests, "the turn ends")
 
+    async def database_goes(self) -> None:
+        await self.until(lambda: "db ✗" in str(self.main.status_line.content), "the status line says it")
+
     async def requests(self, count: int) -> None:
         await self.until(lambda: self.main.approvals.count == count, f"{count} requests pending")
 

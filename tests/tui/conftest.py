@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.outage import outage
+
+__all__ = ["outage"]
+
 
 @pytest.fixture(autouse=True)
 def no_clipboard(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,24 +10,14 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from cos.tui.screens.help import Help
-from cos.tui.screens.main import MainScreen
 from tests.tui.picture import Picture
 from tests.tui.test_cost_snapshots import view
 from tests.tui.test_question_snapshots import picked
 from tests.tui.test_sessions_snapshots import DIALOGS, SIZES, show_states
-from tests.tui.test_snapshots import Snap, fixed_clock, settled
+from tests.tui.test_snapshots import Snap, approvals, fixed_clock, settled
 
 __all__ = ["fixed_clock"]
 Go = Callable[[Pilot[None]], Awaitable[None]]
-
-
-async def approvals(pilot: Pilot[None]) -> None:
-    await settled(pilot)
-    await pilot.press("f4")
-    screen = pilot.app.screen
-    assert isinstance(screen, MainScreen)
-    while not screen.approvals.arming.is_armed:
-        await pilot.pause(0.05)
 
 
 async def help_screen(pilot: Pilot[None]) -> None:

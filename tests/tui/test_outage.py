@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
-import psycopg
 import pytest
 
 from cos.agent.providers.scripted import said
@@ -18,16 +17,9 @@ from tests.outage import Outage
 from tests.tui.chat import QUICK, Chat, chat_in
 
 
-@pytest.fixture
-async def outage(database_url: str, postgres_admin: psycopg.Connection) -> AsyncIterator[Outage]:
-    made = Outage(postgres_admin, database_url)
-    yield made
-    made.end()
-
-
 async def goes(chat: Chat, outage: Outage) -> None:
     outage.begin()
-    await chat.until(lambda: "db ✗" in str(chat.main.status_line.content), "the status line says it")
+    await chat.database_goes()
 
 
 async def test_the_status_line_says_it_before_anything_is_sent_and_when_it_is_over(

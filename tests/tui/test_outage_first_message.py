@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
-import psycopg
 import pytest
 
 from cos.agent.providers.scripted import said
@@ -14,17 +12,6 @@ from cos.core.sessions import Session
 from tests.fix_home import CoreHome
 from tests.outage import Outage
 from tests.tui.chat import Chat, chat_in
-
-
-@pytest.fixture
-async def outage(database_url: str, postgres_admin: psycopg.Connection) -> AsyncIterator[Outage]:
-    made = Outage(postgres_admin, database_url)
-    yield made
-    made.end()
-
-
-async def goes(chat: Chat) -> None:
-    await chat.until(lambda: "db ✗" in str(chat.main.status_line.content), "the status line says it")
 
 
 async def assert_sent_once(chat: Chat, sessions: int = 1) -> None:
@@ -57,7 +44,7 @@ async def test_a_message_whose_turn_could_not_start_is_taken_in_once(
         sessions.enqueue = then_goes  # type: ignore[method-assign, assignment]
         await chat.say("pay the bill")
         await chat.until(lambda: kept, "stored")
-        await goes(chat)
+        await chat.database_goes()
         await chat.until(chat.core.dispatcher._stuck.all)
         outage.end()
         await chat.until(lambda: f"answer {0 if begins else 1}" in chat.text())
@@ -82,7 +69,7 @@ async def test_an_outage_after_the_session_was_made_leaves_no_second_session(
         gateway._new_session = then_goes  # type: ignore[method-assign]
         await chat.say("pay the bill")
         await chat.until(lambda: made, "made")
-        await goes(chat)
+        await chat.database_goes()
         await chat.until(lambda: "not stored yet · pay the bill" in chat.screen_text())
         outage.end()
         await chat.until(lambda: "answer 0" in chat.text())
@@ -95,7 +82,7 @@ async def test_a_command_behind_a_waiting_message_comes_back(core_home: CoreHome
     async with chat_in(core_home) as chat:
         await chat.ask("before")
         outage.begin()
-        await goes(chat)
+        await chat.database_goes()
         await chat.say("hello")
         await chat.until(lambda: "not stored yet · hello" in chat.screen_text())
         await chat.say("/title changed behind your back")

@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-
-import psycopg
-import pytest
 
 from cos.agent.identity import TurnInfo
 from cos.agent.providers.scripted import said
 from tests.fix_home import CoreHome
 from tests.outage import Outage
 from tests.tui.chat import chat_in
-
-
-@pytest.fixture
-async def outage(database_url: str, postgres_admin: psycopg.Connection) -> AsyncIterator[Outage]:
-    made = Outage(postgres_admin, database_url)
-    yield made
-    made.end()
 
 
 async def test_what_waits_goes_on_after_an_outage(core_home: CoreHome, outage: Outage) -> None:
@@ -41,7 +30,7 @@ async def test_what_waits_goes_on_after_an_outage(core_home: CoreHome, outage: O
         chat.core.database._pool.timeout = 0.1
         outage.begin()
         may.set()
-        await chat.until(lambda: "db ✗" in str(chat.main.status_line.content))
+        await chat.database_goes()
         await chat.until(dispatcher._stuck.all)
         outage.end()
         await chat.until(lambda: "answer 1" in chat.text())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from textual.command import CommandPalette
 
 from cos.agent.providers.scripted import said
@@ -12,13 +10,6 @@ from tests.fix_home import CoreHome
 from tests.tui.chat import Chat, chat_in
 
 TONE = "---\nname: tone\ndescription: Changes the [red]tone[/red] of a text.\n---\nWrite it again.\n"
-
-
-def put(home: CoreHome, name: str, text: str, profile: str = "home") -> Path:
-    file = home.folder / "profiles" / profile / "skills" / name / "SKILL.md"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
-    return file
 
 
 def known(chat: Chat) -> set[str]:
@@ -34,8 +25,8 @@ async def test_every_command_of_cos_is_kept_from_skills(core_home: CoreHome) -> 
 
 
 async def test_a_skill_is_completed_sent_and_shown_as_it_was_typed(core_home: CoreHome) -> None:
-    put(core_home, "tone", TONE)
-    put(core_home, "other", TONE.replace("tone", "other", 1), profile="work")
+    core_home.write_skill("tone", TONE)
+    core_home.write_skill("other", TONE.replace("tone", "other", 1), profile="work")
     provider = core_home.script(said("done"))
     async with chat_in(core_home, size=(80, 24)) as chat:
         await chat.until(lambda: "tone" in known(chat), "the skill is known")
@@ -50,7 +41,7 @@ async def test_a_skill_is_completed_sent_and_shown_as_it_was_typed(core_home: Co
 
 
 async def test_the_palette_shows_what_a_skill_says_of_itself_letter_for_letter(core_home: CoreHome) -> None:
-    put(core_home, "tone", TONE)
+    core_home.write_skill("tone", TONE)
     async with chat_in(core_home) as chat:
         await chat.until(lambda: "tone" in known(chat), "the skill is known")
         await chat.pilot.press("ctrl+p")
@@ -61,7 +52,7 @@ async def test_the_palette_shows_what_a_skill_says_of_itself_letter_for_letter(c
 
 
 async def test_H_093_a_broken_skill_is_said_at_the_start(core_home: CoreHome) -> None:
-    file = put(core_home, "a", "---\nname: a\ndescription: Use when: asked\n---\nx\n")
+    file = core_home.write_skill("a", "---\nname: a\ndescription: Use when: asked\n---\nx\n")
     async with chat_in(core_home) as chat:
         await chat.until(lambda: f"Left out, a broken skill: {file}, line 3" in chat.notices())
 
@@ -69,7 +60,7 @@ async def test_H_093_a_broken_skill_is_said_at_the_start(core_home: CoreHome) ->
 async def test_the_context_can_be_read_in_a_small_terminal(core_home: CoreHome) -> None:
     soul = core_home.folder / "profiles" / "home" / "SOUL.md"
     soul.write_text("Be kind.")
-    put(core_home, "tone", TONE)
+    core_home.write_skill("tone", TONE)
     core_home.script(said("done"))
     async with chat_in(core_home, size=(80, 24)) as chat:
         await chat.ask("hello")

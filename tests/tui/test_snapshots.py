@@ -26,6 +26,16 @@ async def settled(pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
+async def approvals(pilot: Pilot[None]) -> None:
+    """The approvals with the focus, their card armed."""
+    await settled(pilot)
+    await pilot.press("f4")
+    screen = pilot.app.screen
+    assert isinstance(screen, MainScreen)
+    while not screen.approvals.arming.is_armed:
+        await pilot.pause(0.05)
+
+
 @pytest.mark.parametrize("size", [*SIZES, (200, 60)])
 def test_conversation_with_requests_that_wait(snap_compare: Snap, size: tuple[int, int]) -> None:
     assert snap_compare(Picture(), terminal_size=size, run_before=settled)
@@ -34,12 +44,7 @@ def test_conversation_with_requests_that_wait(snap_compare: Snap, size: tuple[in
 @pytest.mark.parametrize("size", SIZES)
 def test_approvals_with_the_focus(snap_compare: Snap, size: tuple[int, int]) -> None:
     async def go(pilot: Pilot[None]) -> None:
-        await settled(pilot)
-        await pilot.press("f4")
-        screen = pilot.app.screen
-        assert isinstance(screen, MainScreen)
-        while not screen.approvals.arming.is_armed:
-            await pilot.pause(0.05)
+        await approvals(pilot)
         await settled(pilot)
 
     assert snap_compare(Picture(), terminal_size=size, run_before=go)
