@@ -18,13 +18,14 @@ from cos.agent.turn import Agent, AgentOptions, TurnInputs
 from cos.core.approval_desk import ApprovalDesk
 from cos.core.child_agents import ChildAgents
 from cos.core.delegation import Delegation
-from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
+from cos.core.dispatcher import Dispatcher, ProfileAgent, StoredTurns
 from cos.core.gateway import Gateway
 from cos.core.inbound import Accepted, Inbound
 from cos.core.live import CoreEvent
 from cos.core.plugins import LoadedPlugins
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.blobs import PostgresBlobs
+from cos.core.postgres.cancels import Cancels
 from cos.core.postgres.database import Database, Row
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
@@ -32,6 +33,7 @@ from cos.core.postgres.last_turns import LastTurns
 from cos.core.postgres.session_list import SessionList
 from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.sessions import Sessions
+from cos.core.postgres.sweep import Sweeper
 from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile
 from cos.core.queue import AnnouncedSteers, QueueEditor
@@ -178,7 +180,10 @@ async def core_bench(
     contexts = SessionContexts(sessions, plugins, skills)
     dispatcher = Dispatcher(
         agents=agents, gateway=gateway, journal=journal, sessions=sessions, contexts=contexts, publish=events.append,
-        retries=Retries(last_turn=LastTurns(database).of, again=lambda *given: edits.again(*given)),
+        stored=StoredTurns(
+            last_turn=LastTurns(database).of, again=lambda *given: edits.again(*given), cancels=Cancels(database),
+            sweeper=Sweeper(database, journal, events.append),
+        ),
     )  # fmt: skip
     children = ChildAgents(agents, dispatcher.turns, journal, sessions, contexts, events.append)
     delegation = Delegation(limits or DelegationSettings(), children, dispatcher.turns, hooks)

@@ -17,11 +17,12 @@ from cos.agent.turn import Agent, AgentOptions, TurnInputs
 from cos.core.approval_desk import CHANNEL, ApprovalDesk
 from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
 from cos.core.background import Background
+from cos.core.cancelling import CHANNEL as CANCELS
 from cos.core.child_agents import ChildAgents
 from cos.core.config import Config, load_config
 from cos.core.context_command import ContextCommand
 from cos.core.delegation import Delegation
-from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
+from cos.core.dispatcher import Dispatcher, ProfileAgent, StoredTurns
 from cos.core.effective import (
     Flags,
     effective_approval_mode,
@@ -41,6 +42,7 @@ from cos.core.paths import Paths
 from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.blobs import PostgresBlobs
+from cos.core.postgres.cancels import Cancels
 from cos.core.postgres.database import Database
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
@@ -50,7 +52,7 @@ from cos.core.postgres.plugin_loans import plugin_host
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_schema
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
-from cos.core.postgres.sweep import sweep_orphans
+from cos.core.postgres.sweep import Sweeper
 from cos.core.profiles import Profile, load_profiles, profile_named
 from cos.core.queue import AnnouncedSteers
 from cos.core.rule_book import RuleBook
@@ -107,7 +109,8 @@ async def _compose(
 ) -> Core:
     await _apply_schemas(database, config, profiles)
     journal, sessions, feed, hooks = PostgresJournal(database), Sessions(database), LiveFeed(), HookBus()
-    await _close_orphans(database, journal)
+    sweeper = Sweeper(database, journal, feed.publish)
+    await _close_orphans(sweeper)
     host = plugin_host(database, config, list(profiles), feed.publish)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
     skills = SkillShelf({name: entry.folder for name, entry in profiles.items()})
@@ -129,13 +132,18 @@ async def _compose(
         journal=journal,
         sessions=sessions,
         contexts=contexts,
-        retries=Retries(last_turn=LastTurns(database).of, again=lambda *given: edits.again(*given)),
+        stored=StoredTurns(
+            last_turn=LastTurns(database).of,
+            again=lambda *given: edits.again(*given),
+            cancels=Cancels(database),
+            sweeper=sweeper,
+        ),
         publish=feed.publish,
     )
     child_agents = ChildAgents(agents, dispatcher.turns, journal, sessions, contexts, feed.publish)
     delegation = Delegation(config.settings.delegation, child_agents, dispatcher.turns, hooks)
     edits = SessionEdits(database, dispatcher, feed.publish)
-    background = _background(database, journal, desk, dispatcher, Neighbours(database.boot_id, feed.publish), plugins)
+    background = _background(database, sweeper, desk, dispatcher, Neighbours(database.boot_id, feed.publish), plugins)
     core = Core(
         paths=paths,
         config=config,
@@ -158,8 +166,8 @@ async def _compose(
     return core
 
 
-async def _close_orphans(database: Database, journal: PostgresJournal) -> None:
-    for orphan in await sweep_orphans(database, journal):
+async def _close_orphans(sweeper: Sweeper) -> None:
+    for orphan in await sweeper.sweep():
         log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
 
 
@@ -209,7 +217,7 @@ def _agents(
 
 def _background(
     database: Database,
-    journal: PostgresJournal,
+    sweeper: Sweeper,
     desk: ApprovalDesk,
     dispatcher: Dispatcher,
     neighbours: Neighbours,
@@ -217,9 +225,11 @@ def _background(
 ) -> Background:
     listener = Listener(database.conninfo, lost=database.pulse.doubt)
     listener.on(CHANNEL, desk.hear, look=desk.look)
+    listener.on(CANCELS, dispatcher.cancelling.hear, look=dispatcher.cancelling.look)
     listener.on(SESSIONS, neighbours.hear, look=neighbours.look)
     background = Background()
-    background.every(SWEEP_SECONDS, "sweep of interrupted turns", lambda: sweep_orphans(database, journal))
+    background.every(SWEEP_SECONDS, "sweep of interrupted turns", sweeper.sweep)
+    background.every(SWEEP_SECONDS, "turns that were lost here", dispatcher.cancelling.close_lost)
     background.keep("word from other processes", listener.listen)
     background.keep("pulse of the database", database.pulse.run)
     background.every(GO_ON_SECONDS, "queues that could not go on", dispatcher.go_on)

@@ -138,8 +138,12 @@ WHERE turn_id = %(turn_id)s AND status = 'pending';
 -- Open turns of processes that no longer hold the lock named by their boot id (its last 8 bytes as a bigint).
 SELECT t.id, t.session_id, t.profile_id, t.parent_turn_id, t.tags, t.depth, t.owner_boot_id
 FROM turns t
-WHERE t.completed_at IS NULL AND t.owner_boot_id <> %(boot_id)s
+WHERE t.completed_at IS NULL AND t.owner_boot_id <> %(boot_id)s AND (%(turn_id)s::uuid IS NULL OR t.id = %(turn_id)s)
 ORDER BY t.started_at;
+
+-- name: open_turn_info
+SELECT id, session_id, profile_id, parent_turn_id, tags, depth FROM turns
+WHERE id = %(turn_id)s AND completed_at IS NULL;
 
 -- name: try_lock_owner
 -- Held until the transaction ends, so that the owner cannot come back while its turn is being closed.
