@@ -52,7 +52,7 @@ from cos.core.postgres.plugin_loans import plugin_host
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_schema
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
-from cos.core.postgres.sweep import Sweeper
+from cos.core.postgres.sweep import SWEEP_SECONDS, Sweeper
 from cos.core.profiles import Profile, load_profiles, profile_named
 from cos.core.queue import AnnouncedSteers
 from cos.core.rule_book import RuleBook
@@ -73,7 +73,6 @@ from cos.core.session_commands import SessionCommands, SessionServices
 
 log = logging.getLogger("cos.start")
 
-SWEEP_SECONDS = 60.0
 GO_ON_SECONDS = 1.0
 """Between two looks at queues that could not go on; without one, a look costs nothing."""
 
@@ -143,7 +142,7 @@ async def _compose(
     child_agents = ChildAgents(agents, dispatcher.turns, journal, sessions, contexts, feed.publish)
     delegation = Delegation(config.settings.delegation, child_agents, dispatcher.turns, hooks)
     edits = SessionEdits(database, dispatcher, feed.publish)
-    background = _background(database, sweeper, desk, dispatcher, Neighbours(database.boot_id, feed.publish), plugins)
+    background = _background(database, sweeper, desk, dispatcher, feed, plugins)
     core = Core(
         paths=paths,
         config=config,
@@ -220,17 +219,19 @@ def _background(
     sweeper: Sweeper,
     desk: ApprovalDesk,
     dispatcher: Dispatcher,
-    neighbours: Neighbours,
+    feed: LiveFeed,
     plugins: LoadedPlugins,
 ) -> Background:
+    neighbours = Neighbours(database.boot_id, feed.publish, plugins.stored_events)
     listener = Listener(database.conninfo, lost=database.pulse.doubt)
     listener.on(CHANNEL, desk.hear, look=desk.look)
     listener.on(CANCELS, dispatcher.cancelling.hear, look=dispatcher.cancelling.look)
     listener.on(SESSIONS, neighbours.hear, look=neighbours.look)
     background = Background()
-    background.every(SWEEP_SECONDS, "sweep of interrupted turns", sweeper.sweep)
+    background.keep("sweep of interrupted turns", sweeper.run)
     background.every(SWEEP_SECONDS, "turns that were lost here", dispatcher.cancelling.close_lost)
     background.keep("word from other processes", listener.listen)
+    background.keep("word to other processes", database.teller.run)
     background.keep("pulse of the database", database.pulse.run)
     background.every(GO_ON_SECONDS, "queues that could not go on", dispatcher.go_on)
     for work in plugins.repeated:

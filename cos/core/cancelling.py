@@ -25,7 +25,7 @@ class Cancelling:
         self._stored = stored
         self._sweeper = sweeper
 
-    async def stop(self, session_id: UUID, turn_id: UUID | None, reason: str) -> bool:
+    async def stop(self, session_id: UUID, turn_id: UUID | None = None, reason: str = "by the user") -> bool:
         """See `Dispatcher.stop`."""
         if self._stop_here(session_id, turn_id, reason):
             return True
@@ -42,13 +42,16 @@ class Cancelling:
         """A waiting message found a turn open that does not run here; its caller holds the session's admission.
 
         The turn is stopped when the message is to be sent now. True when the message may be tried again at once.
+
+        Raises:
+            DatabaseError: whoever ran the turn may be gone; that is certain in a moment.
         """
         turn = await self._stored.make_way(session_id, message_id, NEW_MESSAGE)
         if turn is None:
             return True
         if turn.owner_boot_id == self._stored.boot_id:
             return await self._sweeper.close_mine(turn.id)
-        return bool(await self._sweeper.sweep(turn.id))
+        return await self._sweeper.close_left(turn.id)
 
     async def goes_on(self, turn_id: UUID) -> bool:
         """Whether the queue is not to pause when this turn was cancelled: another process has sent a message since."""

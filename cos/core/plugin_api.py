@@ -106,6 +106,7 @@ class Registrations:
     cli: dict[str, Cli] = field(default_factory=dict)
     offers: dict[str, Any] = field(default_factory=dict)
     repeated: list[Repeated] = field(default_factory=list)
+    stored_events: dict[str, type[PluginEvent]] = field(default_factory=dict)
 
 
 class PluginContext:
@@ -160,6 +161,8 @@ class PluginContext:
         if isinstance(event, PluginEvent) and not event.type.startswith(f"{self.name}."):
             raise ValueError(f"the type of an event of plugin {self.name} must begin with {self.name!r} and a dot")
         self._host.publish(event)
+        if isinstance(event, PluginEvent) and event.type in self._registrations.stored_events:
+            self._host.tell(event)
 
     async def frozen_context(self, session_id: UUID) -> FrozenContext | None:
         """What this plugin gave to the frozen context of a session; None when nothing is frozen there."""
@@ -182,6 +185,13 @@ class PluginContext:
         `usage` is a `UsageLines`: what `/usage` says of a session besides its tokens. It may raise CosError.
         """
         self._registrations.offers[name] = service
+
+    def register_stored_event(self, kind: type[PluginEvent]) -> None:
+        """Let these events reach the other processes on the database: they tell of something that is stored.
+
+        Besides those of every PluginEvent, their fields hold numbers, texts, None or Decimals, and little of it.
+        """
+        self._registrations.stored_events[kind.type] = kind
 
     def register_cli(self, command: str, run: Cli) -> None:
         """Run the command `cos <command>`. Its arguments are declared in `cos.cli.arguments`."""

@@ -3,10 +3,6 @@ INSERT INTO sessions (id, profile_id, source, title, tags, parent_session_id, ro
 VALUES (%(id)s, %(profile_id)s, %(source)s, %(title)s, %(tags)s, %(parent_session_id)s,
         COALESCE((SELECT root_session_id FROM sessions WHERE id = %(parent_session_id)s), %(id)s));
 
--- name: tell_session
--- For the other processes on this database.
-SELECT pg_notify('cos_sessions', %(boot_id)s::text || ' ' || %(session_id)s::text || ' ' || %(profile_id)s);
-
 -- name: load_history
 SELECT body::text AS body FROM messages WHERE session_id = %(session_id)s AND active ORDER BY ordinal;
 
@@ -145,6 +141,9 @@ ORDER BY t.started_at;
 SELECT id, session_id, profile_id, parent_turn_id, tags, depth FROM turns
 WHERE id = %(turn_id)s AND completed_at IS NULL;
 
--- name: try_lock_owner
--- Held until the transaction ends, so that the owner cannot come back while its turn is being closed.
-SELECT pg_try_advisory_xact_lock(%(key)s) AS is_gone;
+-- name: look_for_owner
+-- The lock is held until the transaction ends, so that the owner cannot come back while its turn is being closed. Whoever
+-- has lost only the connection with its lock has others still; and when the server has just begun, all have lost theirs.
+SELECT NOT pg_try_advisory_xact_lock(%(key)s)
+       OR EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = 'cos ' || %(owner_boot_id)s::text) AS lives,
+       clock_timestamp() < pg_postmaster_start_time() + make_interval(secs => %(seconds)s) AS may_come_back;
