@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,6 +137,13 @@ def profile(name: str, folder: Path, **settings: Any) -> Profile:
     )  # fmt: skip
 
 
+def _stored(
+    database: Database, journal: PostgresJournal, events: list[CoreEvent | Resync], again: Callable[..., Any]
+) -> StoredTurns:
+    sweeper = Sweeper(database, journal, events.append)
+    return StoredTurns(last_turn=LastTurns(database).of, again=again, cancels=Cancels(database), sweeper=sweeper)
+
+
 @contextlib.asynccontextmanager
 async def core_bench(
     url: str,
@@ -191,10 +198,7 @@ async def core_bench(
     contexts = SessionContexts(sessions, plugins, skills)
     dispatcher = Dispatcher(
         agents=agents, gateway=gateway, journal=journal, sessions=sessions, contexts=contexts, publish=events.append,
-        stored=StoredTurns(
-            last_turn=LastTurns(database).of, again=lambda *given: edits.again(*given), cancels=Cancels(database),
-            sweeper=Sweeper(database, journal, events.append),
-        ),
+        stored=_stored(database, journal, events, lambda *given: edits.again(*given)),
     )  # fmt: skip
     children = ChildAgents(agents, dispatcher.turns, journal, sessions, contexts, events.append)
     delegation = Delegation(limits or DelegationSettings(), children, dispatcher.turns, hooks)

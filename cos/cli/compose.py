@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -131,12 +131,7 @@ async def _compose(
         journal=journal,
         sessions=sessions,
         contexts=contexts,
-        stored=StoredTurns(
-            last_turn=LastTurns(database).of,
-            again=lambda *given: edits.again(*given),
-            cancels=Cancels(database),
-            sweeper=sweeper,
-        ),
+        stored=_stored_turns(database, sweeper, lambda *given: edits.again(*given)),
         publish=feed.publish,
     )
     child_agents = ChildAgents(agents, dispatcher.turns, journal, sessions, contexts, feed.publish)
@@ -163,6 +158,10 @@ async def _compose(
     )
     _add_commands(core, agents, ContextCommand(contexts, journal, agents, providers))
     return core
+
+
+def _stored_turns(database: Database, sweeper: Sweeper, again: Callable[..., Awaitable[object]]) -> StoredTurns:
+    return StoredTurns(last_turn=LastTurns(database).of, again=again, cancels=Cancels(database), sweeper=sweeper)
 
 
 async def _close_orphans(sweeper: Sweeper) -> None:

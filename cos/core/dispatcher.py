@@ -102,7 +102,11 @@ class Dispatcher:
         self.commands = gateway.commands
         self.turns = RunningTurns(journal, publish)
         self.cancelling = Cancelling(self.turns, stored.cancels, stored.sweeper)
+        self.goes_on_alone = True
+        """False: this process ends with the turn that it begins, and leaves what waits then to others."""
         self._stuck = StuckQueues()
+        self._left: set[UUID] = set()
+        """Sessions where a message waits behind a turn of another process, which may end without going on."""
 
     async def dispatch(self, inbound: Inbound) -> Accepted:
         """Take a message in.
@@ -162,9 +166,16 @@ class Dispatcher:
         return await uninterrupted(self._go_on(session_id, message_id))
 
     async def go_on(self) -> None:
-        """Look again at the queues of this process that could not go on."""
+        """Look again at the queues that could not go on, and at those that were left to other processes."""
         for session_id, stuck in self._stuck.all():
             await uninterrupted(self._go_on(session_id, pause=stuck.pause))
+        left, self._left = self._left, set()
+        for session_id in left:
+            try:
+                if not (await self._sessions.get(session_id)).queue_paused:
+                    await uninterrupted(self._start_next(session_id))
+            except Exception as error:
+                self._stuck.add(session_id, error, pause=False)
 
     async def _dispatch(self, inbound: Inbound, in_place_of: UUID | None = None) -> Accepted:
         """`in_place_of`: the turn that is taken back in the same transaction that takes the message in."""
@@ -280,7 +291,8 @@ class Dispatcher:
                     return None
                 except TurnBusyError:
                     if not await self.cancelling.make_way(session_id, waiting.id):
-                        return None  # Another process runs a turn here; it goes on with the queue.
+                        self._left.add(session_id)  # Another process runs a turn here; it goes on with the queue.
+                        return None
                     continue
                 await self.turns.begin(state, self._run_to_rest(state))
                 return state.turn.turn_id if waiting.id == wanted else None
@@ -341,7 +353,7 @@ class Dispatcher:
                 waiting = await self._sessions.queue(session_id)
                 if waiting and pause:
                     await self._sessions.pause_queue(session_id, paused=True)
-            if waiting and not pause:
+            if waiting and not pause and self.goes_on_alone:
                 await self._start_next(session_id)
             if waiting:
                 await self.announce_queue(session_id)

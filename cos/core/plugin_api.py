@@ -106,7 +106,7 @@ class Registrations:
     cli: dict[str, Cli] = field(default_factory=dict)
     offers: dict[str, Any] = field(default_factory=dict)
     repeated: list[Repeated] = field(default_factory=list)
-    stored_events: dict[str, type[PluginEvent]] = field(default_factory=dict)
+    stored_events: list[type[PluginEvent]] = field(default_factory=list)
 
 
 class PluginContext:
@@ -122,6 +122,11 @@ class PluginContext:
         self.name = name
         self.config = config
         """The plugin's table in commonos.toml, empty when there is none."""
+        self.stored_events = registrations.stored_events
+        """Append the events that tell of something stored: they reach the other processes on the database, too.
+
+        Besides those of every PluginEvent, their fields hold numbers, texts, None or Decimals, and little of it.
+        """
         self._registrations = registrations
         self._host = host or PluginHost()
 
@@ -161,7 +166,7 @@ class PluginContext:
         if isinstance(event, PluginEvent) and not event.type.startswith(f"{self.name}."):
             raise ValueError(f"the type of an event of plugin {self.name} must begin with {self.name!r} and a dot")
         self._host.publish(event)
-        if isinstance(event, PluginEvent) and event.type in self._registrations.stored_events:
+        if isinstance(event, PluginEvent) and type(event) in self.stored_events:
             self._host.tell(event)
 
     async def frozen_context(self, session_id: UUID) -> FrozenContext | None:
@@ -185,13 +190,6 @@ class PluginContext:
         `usage` is a `UsageLines`: what `/usage` says of a session besides its tokens. It may raise CosError.
         """
         self._registrations.offers[name] = service
-
-    def register_stored_event(self, kind: type[PluginEvent]) -> None:
-        """Let these events reach the other processes on the database: they tell of something that is stored.
-
-        Besides those of every PluginEvent, their fields hold numbers, texts, None or Decimals, and little of it.
-        """
-        self._registrations.stored_events[kind.type] = kind
 
     def register_cli(self, command: str, run: Cli) -> None:
         """Run the command `cos <command>`. Its arguments are declared in `cos.cli.arguments`."""

@@ -72,8 +72,7 @@ class LoadedPlugins:
     @property
     def stored_events(self) -> dict[str, type[PluginEvent]]:
         """By their types."""
-        registered = self.registrations.values()
-        return {name: kind for plugin in registered for name, kind in plugin.stored_events.items()}
+        return {kind.type: kind for registered in self.registrations.values() for kind in registered.stored_events}
 
     def offered(self, name: str) -> Any | None:
         """What a plugin offers under `name`; None when no enabled plugin does."""

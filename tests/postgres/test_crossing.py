@@ -210,6 +210,43 @@ async def test_a_message_sent_while_a_turn_is_being_stopped_goes_on(
         assert said_by_user == ["first", *waits, "new"]
 
 
+async def test_what_a_process_leaves_when_it_ends_is_taken_by_whoever_sent_it(process: Callable[..., Any]) -> None:
+    """As `cos ask` does, which runs one turn and would cancel the next."""
+    one, other = await process([WAITS]), await process([said("2")])
+    one.dispatcher.goes_on_alone = False
+    session, turn = await in_a_reply(one)
+    await other.send("mine", session)
+    await other.dispatcher.go_on()
+    assert not [event for event in other.events if isinstance(event, TurnCompleted)]
+    one.dispatcher.turns.of(session).state.cancel.cancel()
+    await one.ended(turn)
+    await one.idle(session)
+    await other.dispatcher.go_on()
+    assert await other.sessions.queue(session), "it is paused: somebody has stopped the turn"
+    await other.dispatcher.resume_queue(session)
+    await other.when(1, TurnCompleted)
+
+
+async def test_a_message_left_behind_a_turn_that_ended_is_started(process: Callable[..., Any]) -> None:
+    gate = asyncio.Event()
+
+    async def waits(*arguments: Any) -> Any:
+        await gate.wait()
+        return await tool("t").run({}, *arguments[1:])
+
+    one, other = await process([called(("c", "t", {})), said("1")], tool("t", waits)), await process([said("2")])
+    one.dispatcher.goes_on_alone = False
+    accepted = await one.send("first")
+    await other.send("mine", accepted.session_id)
+    gate.set()
+    await one.ended(accepted.turn_id)
+    await one.idle(accepted.session_id)
+    assert await other.sessions.queue(accepted.session_id)
+    await other.dispatcher.go_on()
+    assert (await other.when(1, TurnCompleted))[0].text == "2"
+    await other.dispatcher.go_on()
+
+
 async def paused(core: CoreBench, session: UUID) -> bool:
     return (await core.sessions.get(session)).queue_paused
 

@@ -21,7 +21,7 @@ from cos.agent.errors import CosError
 from cos.agent.identity import NewSession
 from cos.agent.ids import new_id
 from cos.agent.provider import ModelRequest, StreamStarted, TextChunk
-from cos.agent.providers.scripted import Script, ScriptedProvider, ScriptedStream, called, said
+from cos.agent.providers.scripted import Item, Script, ScriptedProvider, ScriptedStream, called, said
 from cos.agent.records import ApprovalAnswer
 from cos.core.errors import DatabaseError
 from cos.core.postgres.database import Database
@@ -46,7 +46,7 @@ class Improvising(ScriptedProvider):
         self._chance = random.Random(seed)
 
     def _next(self) -> Script:
-        pieces = [StreamStarted("m"), TextChunk("so "), TextChunk("far")]
+        pieces: tuple[Item, ...] = (StreamStarted("m"), TextChunk("so "), TextChunk("far"))
         match self._chance.randrange(6):
             case 0:
                 return [*pieces, "hang"]

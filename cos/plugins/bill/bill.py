@@ -38,7 +38,7 @@ class Bill:
     def register(self, ctx: PluginContext) -> None:
         self.recorder.register(ctx)
         ctx.offer("bill", self.reports)
-        ctx.register_stored_event(CallRecorded)
+        ctx.stored_events.append(CallRecorded)
         ctx.register_cli("cost", self.cost)
         ctx.offer("usage", self.usage)
         ctx.repeat(SWEEP_SECONDS, "CommonBill's ledger", self.keep)
