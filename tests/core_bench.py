@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,23 +15,31 @@ from cos.agent.messages import Message
 from cos.agent.providers.scripted import Script, ScriptedProvider
 from cos.agent.tools import Tool, ToolSet
 from cos.agent.turn import Agent, AgentOptions, TurnInputs
+from cos.core.approval_desk import CHANNEL as APPROVALS
 from cos.core.approval_desk import ApprovalDesk
+from cos.core.background import Background
+from cos.core.cancelling import CHANNEL as CANCELS
 from cos.core.child_agents import ChildAgents
 from cos.core.delegation import Delegation
-from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
+from cos.core.dispatcher import Dispatcher, ProfileAgent, StoredTurns
 from cos.core.gateway import Gateway
 from cos.core.inbound import Accepted, Inbound
-from cos.core.live import CoreEvent
+from cos.core.live import CoreEvent, Resync
+from cos.core.neighbours import CHANNEL as SESSIONS
+from cos.core.neighbours import Neighbours
 from cos.core.plugins import LoadedPlugins
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.blobs import PostgresBlobs
+from cos.core.postgres.cancels import Cancels
 from cos.core.postgres.database import Database, Row
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.last_turns import LastTurns
+from cos.core.postgres.listener import Listener
 from cos.core.postgres.session_list import SessionList
 from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.sessions import Sessions
+from cos.core.postgres.sweep import Sweeper
 from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile
 from cos.core.queue import AnnouncedSteers, QueueEditor
@@ -67,7 +75,7 @@ class CoreBench:
     dispatcher: Dispatcher
     queue: QueueEditor
     options: SessionOptions
-    events: list[CoreEvent]
+    events: list[CoreEvent | Resync]
 
     async def send(self, text: str, session: UUID | None = None, profile: str = "home", **more: Any) -> Accepted:
         return await self.dispatcher.dispatch(
@@ -129,6 +137,13 @@ def profile(name: str, folder: Path, **settings: Any) -> Profile:
     )  # fmt: skip
 
 
+def _stored(
+    database: Database, journal: PostgresJournal, events: list[CoreEvent | Resync], again: Callable[..., Any]
+) -> StoredTurns:
+    sweeper = Sweeper(database, journal, events.append)
+    return StoredTurns(last_turn=LastTurns(database).of, again=again, cancels=Cancels(database), sweeper=sweeper)
+
+
 @contextlib.asynccontextmanager
 async def core_bench(
     url: str,
@@ -142,7 +157,12 @@ async def core_bench(
     provider: Provider | None = None,
 ) -> AsyncIterator[CoreBench]:
     database = await Database(url, size=size).open()
-    journal, sessions, hooks, events = PostgresJournal(database), Sessions(database), HookBus(), list[CoreEvent]()
+    journal, sessions, hooks, events = (
+        PostgresJournal(database),
+        Sessions(database),
+        HookBus(),
+        list[CoreEvent | Resync](),
+    )
     desk = ApprovalDesk(
         Approvals(database),
         RuleKeeper({}, {}, Grants(database)),
@@ -178,7 +198,7 @@ async def core_bench(
     contexts = SessionContexts(sessions, plugins, skills)
     dispatcher = Dispatcher(
         agents=agents, gateway=gateway, journal=journal, sessions=sessions, contexts=contexts, publish=events.append,
-        retries=Retries(last_turn=LastTurns(database).of, again=lambda *given: edits.again(*given)),
+        stored=_stored(database, journal, events, lambda *given: edits.again(*given)),
     )  # fmt: skip
     children = ChildAgents(agents, dispatcher.turns, journal, sessions, contexts, events.append)
     delegation = Delegation(limits or DelegationSettings(), children, dispatcher.turns, hooks)
@@ -189,3 +209,31 @@ async def core_bench(
     finally:
         await dispatcher.close()
         await database.close()
+
+
+@contextlib.asynccontextmanager
+async def listening(
+    url: str, folder: Path, scripts: Iterable[Script] = (), *tools: Tool, **more: Any
+) -> AsyncIterator[CoreBench]:
+    """As `core_bench`, for a process that hears the others and is heard, as `open_core` connects them."""
+    async with core_bench(url, folder, scripts, *tools, **more) as core:
+        ready = asyncio.Event()
+
+        async def look() -> None:
+            ready.set()
+
+        listener = Listener(core.database.conninfo)
+        cancelling, neighbours = core.dispatcher.cancelling, Neighbours(core.database.boot_id, core.events.append)
+        listener.on(APPROVALS, core.desk.hear, look=core.desk.look)
+        listener.on(CANCELS, cancelling.hear, look=cancelling.look)
+        listener.on(SESSIONS, neighbours.hear, look=neighbours.look)
+        listener.on("cos_test", core.desk.hear, look=look)
+        background = Background()
+        background.keep("listener", listener.listen)
+        background.keep("teller", core.database.teller.run)
+        await ready.wait()
+        try:
+            yield core
+        finally:
+            await core.dispatcher.close()
+            await background.close()

@@ -18,6 +18,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from cos.core.embedded import ConnectionTarget, EmbeddedPostgres
+from cos.core.postgres.sweep import RETURN_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,10 +45,14 @@ def shared_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[ConnectionTarget]:
-    """The running server."""
+    """The running server, old enough for turns of processes that are gone to be closed at once."""
     server = EmbeddedPostgres(Path(os.environ[STATE_VARIABLE]) / "pg")
     try:
-        yield server.attach()
+        target = server.attach()
+        with psycopg.connect(make_conninfo(**target.conninfo_parameters("postgres"))) as connection:
+            old_enough = "SELECT pg_sleep_until(pg_postmaster_start_time() + make_interval(secs => %s))"
+            connection.execute(old_enough, [RETURN_SECONDS])
+        yield target
     finally:
         server.leave()
 

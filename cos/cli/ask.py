@@ -96,6 +96,7 @@ async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
     profile_id = core.profile.id
     if session_id is not None and wish.flags.profile is None:
         profile_id = (await core.sessions.get(session_id)).profile_id
+    core.dispatcher.goes_on_alone = False
     with core.feed.subscribe() as events:
         accepted = await core.dispatcher.dispatch(
             Inbound(text=wish.text, profile_id=profile_id, source="cli", session_id=session_id, tags=wish.tags)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,12 @@ from cos.agent.turn import Agent, AgentOptions, TurnInputs
 from cos.core.approval_desk import CHANNEL, ApprovalDesk
 from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
 from cos.core.background import Background
+from cos.core.cancelling import CHANNEL as CANCELS
 from cos.core.child_agents import ChildAgents
 from cos.core.config import Config, load_config
 from cos.core.context_command import ContextCommand
 from cos.core.delegation import Delegation
-from cos.core.dispatcher import Dispatcher, ProfileAgent, Retries
+from cos.core.dispatcher import Dispatcher, ProfileAgent, StoredTurns
 from cos.core.effective import (
     Flags,
     effective_approval_mode,
@@ -41,6 +42,7 @@ from cos.core.paths import Paths
 from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.blobs import PostgresBlobs
+from cos.core.postgres.cancels import Cancels
 from cos.core.postgres.database import Database
 from cos.core.postgres.grants import Grants
 from cos.core.postgres.journal import PostgresJournal
@@ -50,7 +52,7 @@ from cos.core.postgres.plugin_loans import plugin_host
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_schema
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.statements import plugin_schema
-from cos.core.postgres.sweep import sweep_orphans
+from cos.core.postgres.sweep import SWEEP_SECONDS, Sweeper
 from cos.core.profiles import Profile, load_profiles, profile_named
 from cos.core.queue import AnnouncedSteers
 from cos.core.rule_book import RuleBook
@@ -71,7 +73,6 @@ from cos.core.session_commands import SessionCommands, SessionServices
 
 log = logging.getLogger("cos.start")
 
-SWEEP_SECONDS = 60.0
 GO_ON_SECONDS = 1.0
 """Between two looks at queues that could not go on; without one, a look costs nothing."""
 
@@ -107,7 +108,8 @@ async def _compose(
 ) -> Core:
     await _apply_schemas(database, config, profiles)
     journal, sessions, feed, hooks = PostgresJournal(database), Sessions(database), LiveFeed(), HookBus()
-    await _close_orphans(database, journal)
+    sweeper = Sweeper(database, journal, feed.publish)
+    await _close_orphans(sweeper)
     host = plugin_host(database, config, list(profiles), feed.publish)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
     skills = SkillShelf({name: entry.folder for name, entry in profiles.items()})
@@ -129,13 +131,13 @@ async def _compose(
         journal=journal,
         sessions=sessions,
         contexts=contexts,
-        retries=Retries(last_turn=LastTurns(database).of, again=lambda *given: edits.again(*given)),
+        stored=_stored_turns(database, sweeper, lambda *given: edits.again(*given)),
         publish=feed.publish,
     )
     child_agents = ChildAgents(agents, dispatcher.turns, journal, sessions, contexts, feed.publish)
     delegation = Delegation(config.settings.delegation, child_agents, dispatcher.turns, hooks)
     edits = SessionEdits(database, dispatcher, feed.publish)
-    background = _background(database, journal, desk, dispatcher, Neighbours(database.boot_id, feed.publish), plugins)
+    background = _background(database, sweeper, desk, dispatcher, feed, plugins)
     core = Core(
         paths=paths,
         config=config,
@@ -158,8 +160,12 @@ async def _compose(
     return core
 
 
-async def _close_orphans(database: Database, journal: PostgresJournal) -> None:
-    for orphan in await sweep_orphans(database, journal):
+def _stored_turns(database: Database, sweeper: Sweeper, again: Callable[..., Awaitable[object]]) -> StoredTurns:
+    return StoredTurns(last_turn=LastTurns(database).of, again=again, cancels=Cancels(database), sweeper=sweeper)
+
+
+async def _close_orphans(sweeper: Sweeper) -> None:
+    for orphan in await sweeper.sweep():
         log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
 
 
@@ -209,18 +215,22 @@ def _agents(
 
 def _background(
     database: Database,
-    journal: PostgresJournal,
+    sweeper: Sweeper,
     desk: ApprovalDesk,
     dispatcher: Dispatcher,
-    neighbours: Neighbours,
+    feed: LiveFeed,
     plugins: LoadedPlugins,
 ) -> Background:
+    neighbours = Neighbours(database.boot_id, feed.publish, plugins.stored_events)
     listener = Listener(database.conninfo, lost=database.pulse.doubt)
     listener.on(CHANNEL, desk.hear, look=desk.look)
+    listener.on(CANCELS, dispatcher.cancelling.hear, look=dispatcher.cancelling.look)
     listener.on(SESSIONS, neighbours.hear, look=neighbours.look)
     background = Background()
-    background.every(SWEEP_SECONDS, "sweep of interrupted turns", lambda: sweep_orphans(database, journal))
+    background.keep("sweep of interrupted turns", sweeper.run)
+    background.every(SWEEP_SECONDS, "turns that were lost here", dispatcher.cancelling.close_lost)
     background.keep("word from other processes", listener.listen)
+    background.keep("word to other processes", database.teller.run)
     background.keep("pulse of the database", database.pulse.run)
     background.every(GO_ON_SECONDS, "queues that could not go on", dispatcher.go_on)
     for work in plugins.repeated:

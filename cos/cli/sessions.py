@@ -21,18 +21,22 @@ from cos.cli.opening import StartRequest, close_database, open_database
 from cos.cli.session_hits import searched
 from cos.cli.session_text import session_object, session_text
 from cos.cli.table import table
+from cos.core.cancelling import Cancelling
 from cos.core.config import load_config
 from cos.core.effective import Flags
 from cos.core.paths import Paths
+from cos.core.postgres.cancels import Cancels
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.listed_sessions import ListedSession, listed_sessions
 from cos.core.postgres.schema import apply_core_schema
 from cos.core.postgres.session_search import SessionSearch
 from cos.core.postgres.sessions import Sessions
-from cos.core.postgres.sweep import sweep_orphans
+from cos.core.postgres.sweep import Sweeper
+from cos.core.running_turns import RunningTurns
 from cos.core.session_edits import SessionEdits
 
 if TYPE_CHECKING:
+    from cos.core.live import CoreEvent
     from cos.core.postgres.database import Database
     from cos.core.session_edits import Doomed
     from cos.core.sessions import Transcript
@@ -41,16 +45,6 @@ DONE, NOT_DONE = 0, 1
 _SHORT_IDS = (13, 18, 36)
 """Lengths at which an id may be cut: 13 characters tell the millisecond in which the session began."""
 _PAGE = 500
-
-
-class _NoTurns:
-    """The turns of this process: it runs none."""
-
-    def running(self, session_id: UUID) -> UUID | None:
-        return None
-
-    def cancel(self, session_id: UUID, reason: str) -> bool:
-        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +173,10 @@ def _what_goes(doomed: Doomed) -> str:
     return "\n".join(lines)
 
 
+def _unheard(event: CoreEvent) -> None:
+    """Nobody reads the live feed of this process."""
+
+
 @asynccontextmanager
 async def _opened() -> AsyncIterator[_Opened]:
     config = load_config(Paths.from_environment(os.environ))
@@ -187,8 +185,11 @@ async def _opened() -> AsyncIterator[_Opened]:
     try:
         await apply_core_schema(database)
         # A turn whose process has died would be in the way of an undo or a deletion.
-        await sweep_orphans(database, PostgresJournal(database))
-        yield _Opened(database, Sessions(database), SessionEdits(database, _NoTurns(), lambda event: None))
+        journal = PostgresJournal(database)
+        sweeper = Sweeper(database, journal, _unheard)
+        await sweeper.sweep()
+        turns = Cancelling(RunningTurns(journal, _unheard), Cancels(database), sweeper)
+        yield _Opened(database, Sessions(database), SessionEdits(database, turns, _unheard))
     finally:
         await close_database(database, embedded)
 

@@ -20,6 +20,7 @@ from cos.agent.identity import TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.records import TurnStatus
 from cos.agent.tags import Tag, merge_tags
+from cos.core.cancelling import NEW_MESSAGE, Cancelling
 from cos.core.errors import SessionError
 from cos.core.gateway import Gateway
 from cos.core.inbound import Accepted, Inbound
@@ -37,14 +38,19 @@ if TYPE_CHECKING:
     from cos.agent.turn import Agent
     from cos.agent.turn_state import TurnState
     from cos.core.live import CoreEvent
+    from cos.core.postgres.cancels import Cancels
     from cos.core.postgres.last_turns import LastTurn
     from cos.core.postgres.sessions import Sessions
+    from cos.core.postgres.sweep import Sweeper
     from cos.core.session_contexts import SessionContexts
 
 log = logging.getLogger("cos.dispatcher")
 
 _COMPACT_LATER: Final = "a turn runs in this session; compact it when the turn has ended"
-NEW_MESSAGE: Final = "by the user's new message"
+
+
+class _OnlyItsParentBegins(TurnBusyError):
+    """A child agent's session: whoever delegated begins its turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +65,17 @@ class ProfileAgent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retries:
-    """What sending a prompt again needs. Both raise SessionError when the session has no turn, or when one runs."""
+class StoredTurns:
+    """What is asked of the turns of all processes.
+
+    `last_turn` and `again` raise SessionError when the session has no turn, or when one runs.
+    """
 
     last_turn: Callable[[UUID], Awaitable[LastTurn]]
     again: Callable[[UUID, UUID, QueuedMessage], Awaitable[object]]
     """Session, turn, prompt: takes that turn back and lets the prompt wait in its place, in one transaction."""
+    cancels: Cancels
+    sweeper: Sweeper
 
 
 class Dispatcher:
@@ -78,19 +89,24 @@ class Dispatcher:
         journal: Journal,
         sessions: Sessions,
         contexts: SessionContexts,
-        retries: Retries,
+        stored: StoredTurns,
         publish: Callable[[CoreEvent], None],
     ) -> None:
         self._agents = agents
         self._journal = journal
         self._sessions = sessions
         self._contexts = contexts
-        self._retries = retries
+        self._stored = stored
         self._publish = publish
         self._gateway = gateway
         self.commands = gateway.commands
         self.turns = RunningTurns(journal, publish)
+        self.cancelling = Cancelling(self.turns, stored.cancels, stored.sweeper)
+        self.goes_on_alone = True
+        """False: this process ends with the turn that it begins, and leaves what waits then to others."""
         self._stuck = StuckQueues()
+        self._left: set[UUID] = set()
+        """Sessions where a message waits behind a turn of another process, which may end without going on."""
 
     async def dispatch(self, inbound: Inbound) -> Accepted:
         """Take a message in.
@@ -119,7 +135,7 @@ class Dispatcher:
             turn_id = await uninterrupted(self._go_on(session_id, waiting[0].id))
             trouble = self._stuck.trouble(session_id)
             return Accepted(session_id=session_id, message_id=waiting[0].id, turn_id=turn_id, trouble=trouble)
-        last = await self._retries.last_turn(session_id)
+        last = await self._stored.last_turn(session_id)
         again = Inbound(
             text=last.prompt.text,
             parts=tuple(last.prompt.parts),
@@ -150,9 +166,16 @@ class Dispatcher:
         return await uninterrupted(self._go_on(session_id, message_id))
 
     async def go_on(self) -> None:
-        """Look again at the queues of this process that could not go on."""
+        """Look again at the queues that could not go on, and at those that were left to other processes."""
         for session_id, stuck in self._stuck.all():
             await uninterrupted(self._go_on(session_id, pause=stuck.pause))
+        left, self._left = self._left, set()
+        for session_id in left:
+            try:
+                if not (await self._sessions.get(session_id)).queue_paused:
+                    await uninterrupted(self._start_next(session_id))
+            except Exception as error:
+                self._stuck.add(session_id, error, pause=False)
 
     async def _dispatch(self, inbound: Inbound, in_place_of: UUID | None = None) -> Accepted:
         """`in_place_of`: the turn that is taken back in the same transaction that takes the message in."""
@@ -172,7 +195,7 @@ class Dispatcher:
                 prompt = QueuedMessage(
                     id=message_id, message=admitted.message, source=inbound.source, mode=inbound.mode
                 )
-                return await self._retries.again(session.id, in_place_of, prompt)
+                return await self._stored.again(session.id, in_place_of, prompt)
             return await self._sessions.enqueue(
                 session, message_id, admitted.message, inbound.source, inbound.client_message_id, mode
             )
@@ -218,12 +241,23 @@ class Dispatcher:
         return await uninterrupted(begin())
 
     def cancel(self, session_id: UUID, reason: str = "by the user") -> bool:
-        """Stop the session's turn if this process runs one. Says so; cancelling nothing is no error."""
+        """Stop the session's turn if this process runs one; says whether it does. `stop` reaches any process."""
         running = self.turns.of(session_id)
         if running is None:
             return False
         running.cancel.cancel(reason)
         return True
+
+    async def stop(self, session_id: UUID, turn_id: UUID | None = None, reason: str = "by the user") -> bool:
+        """Stop the session's turn, whichever process runs it: `turn_id` and no other, or (None) the one that is open.
+
+        True when it was open: its process ends it as cancelled in a moment; one whose process is gone is closed at
+        once as interrupted. Stopping nothing, or what has ended, is no error.
+
+        Raises:
+            DatabaseError: the turn does not run here, and its process could not be told.
+        """
+        return await self.cancelling.stop(session_id, turn_id, reason)
 
     def running(self, session_id: UUID) -> UUID | None:
         """The turn that this process runs in the session, if any."""
@@ -253,8 +287,13 @@ class Dispatcher:
                     continue
                 except NotWaitingError:
                     continue  # It was edited, removed or taken while it was being read.
+                except _OnlyItsParentBegins:
+                    return None
                 except TurnBusyError:
-                    return None  # Another process runs a turn here; it goes on with the queue.
+                    if not await self.cancelling.make_way(session_id, waiting.id):
+                        self._left.add(session_id)  # Another process runs a turn here; it goes on with the queue.
+                        return None
+                    continue
                 await self.turns.begin(state, self._run_to_rest(state))
                 return state.turn.turn_id if waiting.id == wanted else None
             return None
@@ -281,7 +320,7 @@ class Dispatcher:
         """The turn of a waiting message; without one, a turn that compacts the session."""
         session = await self._sessions.get(session_id)
         if session.is_child and waiting is not None:
-            raise TurnBusyError(session_id)  # Only whoever delegated begins turns there.
+            raise _OnlyItsParentBegins(session_id)
         entry = self._agents[session.profile_id]
         context = await self._contexts.of(session, entry.profile, entry.tools)
         turn = TurnInfo(
@@ -308,11 +347,13 @@ class Dispatcher:
         try:
             async with self.turns.admission[session_id]:
                 ended = self.turns.forget(turn)
-                pause = was_cancelled and not (ended and ended.goes_on)
+                if was_cancelled:
+                    goes_on = (ended is not None and ended.goes_on) or await self.cancelling.goes_on(turn.turn_id)
+                    pause = not goes_on
                 waiting = await self._sessions.queue(session_id)
                 if waiting and pause:
                     await self._sessions.pause_queue(session_id, paused=True)
-            if waiting and not pause:
+            if waiting and not pause and self.goes_on_alone:
                 await self._start_next(session_id)
             if waiting:
                 await self.announce_queue(session_id)

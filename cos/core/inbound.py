@@ -35,7 +35,7 @@ class Inbound:
     mode: DeliveryMode = "queue"
     """While a turn runs: wait for the next one, go into it at its next step, or cancel it and be the next prompt.
 
-    A turn of another process takes steers too, but is not cancelled: what is sent now comes first after it.
+    It does not matter which process runs the turn.
     """
     client_message_id: str | None = None
     """Sending the same id to the same session again changes nothing."""

@@ -61,6 +61,13 @@ class SessionTouched(SessionEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyGrew(SessionEvent):
+    """Another process streams a reply in it; `Sessions.open_reply` reads what there is of it so far."""
+
+    type: ClassVar[str] = "reply.grew"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionDeleted(SessionEvent):
     """It is gone with all that belonged to it."""
 
@@ -78,9 +85,11 @@ class QueueChanged(SessionEvent):
 
 @dataclass(frozen=True, slots=True)
 class Resync:
-    """This reader fell behind and missed events: read the tables again."""
+    """Events were missed: read the tables again."""
 
     type: ClassVar[str] = "resync"
+    of_others: bool = False
+    """Only of other processes: what runs in this one is known. Else this reader fell behind, and missed any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +103,7 @@ CoreEvent = (
     | SessionUpdated
     | SessionRewound
     | SessionTouched
+    | ReplyGrew
     | SessionDeleted
     | QueueChanged
     | PluginEvent
@@ -122,7 +132,12 @@ class LiveFeed:
         self._sequence: defaultdict[UUID, int] = defaultdict(int)
         self._readers: set[Subscription] = set()
 
-    def publish(self, event: CoreEvent) -> None:
+    def publish(self, event: CoreEvent | Resync) -> None:
+        """A Resync belongs to no session: its `seq` is 0."""
+        if isinstance(event, Resync):
+            for reader in self._readers:
+                reader.put(0, event)
+            return
         session_id = session_of(event)
         self._sequence[session_id] += 1
         for reader in self._readers:
@@ -152,7 +167,7 @@ class Subscription:
         self._arrived = asyncio.Event()
         self._is_open = True
 
-    def put(self, seq: int, event: CoreEvent) -> None:
+    def put(self, seq: int, event: CoreEvent | Resync) -> None:
         last = self._pending[-1] if self._pending else None
         if isinstance(event, MessageDelta | ThinkingDelta | ToolOutput):
             if last is not None and _continues(last.event, event):
@@ -160,6 +175,9 @@ class Subscription:
                 last.pieces.append(event.text)
                 return
             pieces = [event.text]
+        elif last is not None and _repeats(last.event, event):
+            last.seq = seq
+            return
         else:
             pieces = []
         if len(self._pending) >= self._limit:
@@ -189,6 +207,16 @@ class Subscription:
                 return
             self._arrived.clear()
             await self._arrived.wait()
+
+
+def _repeats(before: CoreEvent | Resync, event: CoreEvent | Resync) -> bool:
+    """Whether whoever reads the tables after `before` has read what `event` asks for."""
+    return (
+        isinstance(event, SessionTouched | ReplyGrew)
+        and isinstance(before, SessionEvent)
+        and before.type in {event.type, SessionTouched.type}
+        and before.session_id == event.session_id
+    )
 
 
 def _continues(before: CoreEvent | Resync, event: MessageDelta | ThinkingDelta | ToolOutput) -> bool:

@@ -106,6 +106,7 @@ class Registrations:
     cli: dict[str, Cli] = field(default_factory=dict)
     offers: dict[str, Any] = field(default_factory=dict)
     repeated: list[Repeated] = field(default_factory=list)
+    stored_events: list[type[PluginEvent]] = field(default_factory=list)
 
 
 class PluginContext:
@@ -121,6 +122,11 @@ class PluginContext:
         self.name = name
         self.config = config
         """The plugin's table in commonos.toml, empty when there is none."""
+        self.stored_events = registrations.stored_events
+        """Append the events that tell of something stored: they reach the other processes on the database, too.
+
+        Besides those of every PluginEvent, their fields hold numbers, texts, None or Decimals, and little of it.
+        """
         self._registrations = registrations
         self._host = host or PluginHost()
 
@@ -160,6 +166,8 @@ class PluginContext:
         if isinstance(event, PluginEvent) and not event.type.startswith(f"{self.name}."):
             raise ValueError(f"the type of an event of plugin {self.name} must begin with {self.name!r} and a dot")
         self._host.publish(event)
+        if isinstance(event, PluginEvent) and type(event) in self.stored_events:
+            self._host.tell(event)
 
     async def frozen_context(self, session_id: UUID) -> FrozenContext | None:
         """What this plugin gave to the frozen context of a session; None when nothing is frozen there."""

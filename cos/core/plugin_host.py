@@ -81,6 +81,8 @@ class PluginHost:
 
     database: PluginDatabase | None = None
     publish: Callable[[PluginEvent | Notice], None] = lambda event: None
+    tell: Callable[[PluginEvent], None] = lambda event: None
+    """Lets the other processes on the database know of it."""
     profiles: tuple[str, ...] | None = None
     """The ids of all profiles; None when they were not loaded."""
     source: TomlSource | None = None

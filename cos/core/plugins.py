@@ -32,7 +32,7 @@ from cos.core.commands import BUILT_IN as OWN_COMMANDS
 from cos.core.commands import parse_command
 from cos.core.config_errors import ConfigError
 from cos.core.errors import PluginError
-from cos.core.plugin_api import PluginContext, Registrations, Repeated
+from cos.core.plugin_api import PluginContext, PluginEvent, Registrations, Repeated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +68,11 @@ class LoadedPlugins:
     @property
     def repeated(self) -> list[Repeated]:
         return [work for registered in self.registrations.values() for work in registered.repeated]
+
+    @property
+    def stored_events(self) -> dict[str, type[PluginEvent]]:
+        """By their types."""
+        return {kind.type: kind for registered in self.registrations.values() for kind in registered.stored_events}
 
     def offered(self, name: str) -> Any | None:
         """What a plugin offers under `name`; None when no enabled plugin does."""

@@ -36,14 +36,10 @@ _NOT_TYPED: Final = frozenset({"loop", "compaction"})
 
 
 class RunningTurns(Protocol):
-    """The turns of this process; the Dispatcher is one."""
+    """The turns of all processes; the Dispatcher is one."""
 
-    def running(self, session_id: UUID) -> UUID | None:
-        """The turn that this process runs in the session, if any."""
-        ...
-
-    def cancel(self, session_id: UUID, reason: str) -> bool:
-        """Stop it; False when none runs here."""
+    async def stop(self, session_id: UUID, turn_id: UUID | None = None, reason: str = ...) -> bool:
+        """Stop it, whichever process runs it; False when none runs anywhere."""
         ...
 
 
@@ -240,17 +236,18 @@ class SessionEdits:
     async def delete(self, session_ids: Sequence[UUID]) -> None:
         """Delete the sessions, their child sessions and all that belongs to them: all or nothing.
 
-        Turns of this process are cancelled first, and awaited.
+        Their turns are stopped first, and awaited, whichever process runs them.
 
         Raises:
-            SessionError: another process runs a turn in one, or a turn does not end in time. Nothing was deleted.
+            SessionError: a turn does not end in time. Nothing was deleted.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + STOP_SECONDS
         while True:
             members = await self._store.family(session_ids)
-            self._refuse_foreign(members)
-            running = [member for member in members if self._turns.cancel(member.id, "its session is being deleted")]
+            running = [member for member in members if member.owner_boot_id is not None]
+            for member in running:
+                await self._turns.stop(member.id, reason="its session is being deleted")
             gone = await self._store.delete(session_ids) if not running else None
             if gone is not None:
                 break
@@ -262,14 +259,6 @@ class SessionEdits:
             await asyncio.sleep(_LOOK_SECONDS)
         for member in gone:
             self._publish(SessionDeleted(session_id=member.id, profile_id=member.profile_id))
-
-    def _refuse_foreign(self, members: Sequence[FamilyMember]) -> None:
-        foreign = [member for member in members if member.owner_boot_id not in {None, self._store.boot_id}]
-        if foreign:
-            raise SessionError(
-                f"another running cos has a turn in {_names(foreign)}, so nothing was deleted; stop the turn there, "
-                "or wait for its end"
-            )
 
     async def _change_tags(
         self, session_id: UUID, change: Callable[[tuple[str, ...]], tuple[str, ...]]

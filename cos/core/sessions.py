@@ -11,7 +11,7 @@ from cos.agent.events import Usage
 from cos.agent.records import ContextMeter, TurnStatus
 
 if TYPE_CHECKING:
-    from cos.agent.messages import Message, UserMessage
+    from cos.agent.messages import AssistantMessage, Message, UserMessage
     from cos.agent.records import ToolCallRecord
     from cos.agent.steering import DeliveryMode
 
@@ -121,6 +121,16 @@ class MessageRow:
     active: bool
     message: Message
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenReply:
+    """A reply that is being streamed, as far as it is kept: a moment behind what the model has said."""
+
+    turn_id: UUID
+    message_id: UUID
+    """It will have as a message."""
+    message: AssistantMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,8 +28,11 @@ class CatchingUp:
         """What the status line says while the database does not answer; the log has the reason. Else empty."""
         return "the database does not answer; trying again" if self._pulse.trouble else ""
 
-    async def missed_events(self) -> None:
-        """Read again what is on screen, whatever place that is."""
+    async def missed_events(self, *, of_others: bool) -> None:
+        """Read again what is on screen, whatever place that is; if only `of_others`, what runs here is known."""
+        if of_others:
+            await self._back()
+            return
         self._conversations.forget()
         self._control.screen.sessions.lines.activities.forget()
         await self._read()

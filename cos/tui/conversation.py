@@ -6,6 +6,7 @@ the entries themselves, so that switching to a running session shows all of it a
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
@@ -57,6 +58,30 @@ class Conversation:
         if self._view is not None:
             self._view.set_entries(self.entries)
 
+    @property
+    def is_shown(self) -> bool:
+        return self.is_loaded and self._view is not None
+
+    def read_again(self, entries: Iterable[Entry], oldest_ordinal: int | None) -> None:
+        """Make the newest page what the tables say now; what is in view stays in place if nothing came between."""
+        fresh = {entry.key: entry for entry in entries}
+        known = list(self._entries)
+        begins = next((place for place, key in enumerate(known) if key in fresh), 0)
+        tail = known[begins:]
+        if tail != list(fresh)[: len(tail)]:
+            older = {key: self._entries[key] for key in known[:begins]}
+            self._entries = older | fresh
+            if not older:
+                self.oldest_ordinal = oldest_ordinal
+            if self._view is not None:
+                self._view.set_entries(self.entries)
+            return
+        for key in tail:
+            if changes := _differences(self._entries[key], fresh[key]):
+                self.change(key, **changes)
+        for entry in fresh.values():
+            self.add(entry)
+
     def load_older(self, entries: Iterable[Entry], oldest_ordinal: int | None) -> None:
         older = [entry for entry in entries if entry.key not in self._entries]
         self._entries = {entry.key: entry for entry in older} | self._entries
@@ -102,6 +127,17 @@ class Conversation:
         elif isinstance(known, AssistantText | Thinking):
             known.append(delta)
 
+    def stream_to(self, entry: AssistantText | Thinking, text: str) -> None:
+        """As `stream`, where `text` is all there is of it until now."""
+        known = self._entries.get(entry.key)
+        shown = known.whole() if known is not None else ""
+        if text.startswith(shown):
+            if text != shown:
+                self.stream(entry, text[len(shown) :])
+        else:
+            self.remove(entry.key)
+            self.stream(entry, text)
+
     def output(self, key: str, text: str) -> None:
         """More live output of a tool call."""
         known = self._entries.get(key)
@@ -121,3 +157,18 @@ class Conversation:
         key = f"turn:{turn_id}"
         self.add(TurnHeader(key=key, turn_key=key, text=text))
         self.change(key, text=text)
+
+
+_OF_THE_READER = frozenset({"key", "folded", "cost", "total"})
+"""Fields that are not read with an entry."""
+
+
+def _differences(known: Entry, fresh: Entry) -> dict[str, object]:
+    """The fields to change so that the first says what the second does."""
+    if type(known) is not type(fresh):
+        return {}
+    names = [item.name for item in fields(fresh) if item.init and item.name not in _OF_THE_READER | {"text"}]
+    changes = {name: getattr(fresh, name) for name in names if getattr(known, name) != getattr(fresh, name)}
+    if known.whole() != fresh.whole() and hasattr(fresh, "text"):
+        changes["text"] = fresh.text
+    return changes

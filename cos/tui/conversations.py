@@ -72,12 +72,23 @@ class Conversations:
             if turn.completed_at is None:
                 self._clocks.setdefault(session_id, TurnClock.of(turn))
 
+    def begin_again(self, session_id: UUID, turns: Iterable[TurnRow]) -> None:
+        """As `begin`, for turns that were read again: what another process runs has perhaps ended."""
+        self._clocks.pop(session_id, None)
+        self.begin(session_id, turns)
+
     def rewind(self, session_id: UUID, turn_ids: Iterable[UUID]) -> None:
         """Leave these turns out."""
         self.of(session_id).remove_turns(f"turn:{turn_id}" for turn_id in turn_ids)
 
     def is_running(self, session_id: UUID) -> bool:
-        return session_id in self._started
+        """Here or elsewhere, as far as it is known here."""
+        return session_id in self._started or session_id in self._clocks
+
+    def running_turn(self, session_id: UUID) -> UUID | None:
+        """As `is_running`."""
+        clock = self._clocks.get(session_id)
+        return clock.turn_id if clock else None
 
     @property
     def running(self) -> int:

@@ -9,6 +9,7 @@ from cos.agent.errors import CosError
 from cos.agent.events import TurnCompleted, TurnStarted
 from cos.core.live import (
     PluginEvent,
+    ReplyGrew,
     Resync,
     SessionDeleted,
     SessionEvent,
@@ -44,7 +45,7 @@ class FeedReader:
         event, control = live.event, self._control
         try:
             if isinstance(event, Resync):
-                await control.catching_up.missed_events()
+                await control.catching_up.missed_events(of_others=event.of_others)
                 return
             session_id = session_of(event)
             waited = bool(self._conversations.retry_note(session_id))
@@ -100,12 +101,21 @@ class FeedReader:
                 control.screen.composer.put_back(written)
                 control.screen.notify("The open session was deleted.", severity="warning", markup=False)
             control.unsent.move_refused(session_id, control.place)
-        elif isinstance(event, SessionTouched) and self._dispatcher.running(session_id) is None:
-            # Another process works there: show what it has stored.
-            self._conversations.forget(session_id)
-            self._tally.forget_context(session_id)
-            if session_id == control.current:
-                await control.show_open()
+        elif isinstance(event, SessionTouched | ReplyGrew) and self._dispatcher.running(session_id) is None:
+            await self._of_elsewhere(event)
+
+    async def _of_elsewhere(self, event: SessionTouched | ReplyGrew) -> None:
+        """Another process works there: show what it has stored."""
+        control, session_id = self._control, event.session_id
+        if isinstance(event, ReplyGrew):
+            if self._conversations.of(session_id).is_shown:
+                await control.elsewhere.read_reply(session_id)
+            return
+        await control.elsewhere.read_again(session_id)
+        if session_id in self.stopping and not self._conversations.is_running(session_id):
+            self.stopping.discard(session_id)
+        if session_id == control.current:
+            control.draw()
 
 
 _CHANGES_APPROVALS = frozenset(

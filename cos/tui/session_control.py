@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from cos.agent.errors import CosError
 from cos.tui.answering import Answering
 from cos.tui.catching_up import CatchingUp
 from cos.tui.child_agents import ChildAgents
@@ -12,6 +13,7 @@ from cos.tui.conversations import Conversations
 from cos.tui.cost_keeper import CostKeeper
 from cos.tui.delivery import Delivery
 from cos.tui.drafts import DraftKeeper
+from cos.tui.elsewhere import Elsewhere
 from cos.tui.feed_reader import FeedReader
 from cos.tui.finding import Finding
 from cos.tui.headline import status_of, title_of
@@ -33,6 +35,8 @@ from cos.tui.welcome import welcome
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from textual.worker import Worker
 
     from cos.tui.core_port import CorePort
     from cos.tui.screens.chat import ChatScreen
@@ -82,6 +86,7 @@ class SessionControl:
         self.turns = TurnActions(self, core.edits, core.dispatcher)
         self.cost = CostKeeper(bill, lambda: self.current, self.draw)
         self.turn_costs = TurnCosts(bill, self._conversations)
+        self.elsewhere = Elsewhere(core.sessions, self._conversations, self._tally, self.turn_costs)
         self.feed = FeedReader(self, self._conversations, self._tally, core.dispatcher)
 
     @property
@@ -96,7 +101,7 @@ class SessionControl:
 
     @property
     def is_running(self) -> bool:
-        """A turn of the open session runs here."""
+        """A turn of the open session runs, in this process or another."""
         return self.current is not None and self._conversations.is_running(self.current)
 
     async def begin(self, session_id: UUID | None) -> None:
@@ -154,10 +159,24 @@ class SessionControl:
         await self.turn_costs.read(page.turns)
 
     def interrupt(self) -> None:
-        """Stop the open session's turn, and no other."""
-        if self.current is not None and self._core.dispatcher.cancel(self.current):
+        """Stop the open session's turn, whichever process runs it, and no other."""
+        if self.current is None:
+            return
+        turn_id = self._conversations.running_turn(self.current)
+        if self._core.dispatcher.cancel(self.current):
             self.feed.stopping.add(self.current)
             self.draw()
+        elif turn_id is not None:
+            stopping = self._stop_elsewhere(self.current, turn_id)
+            _: Worker[None] = self._screen.app.run_worker(stopping, group="feed", exit_on_error=False)
+
+    async def _stop_elsewhere(self, session_id: UUID, turn_id: UUID) -> None:
+        try:
+            if await self._core.dispatcher.stop(session_id, turn_id):
+                self.feed.stopping.add(session_id)
+        except CosError as error:
+            self.say_trouble(str(error))
+        self.draw()
 
     def tick(self) -> None:
         """Once a second: what counts time."""
@@ -188,6 +207,8 @@ class SessionControl:
             page = await self._core.sessions.transcript(session_id)
             conversation.load(entries_of(page), page.messages[0].ordinal if page.has_older else None)
             self._conversations.begin(session_id, page.turns.values())
+            if self._core.dispatcher.running(session_id) is None:
+                await self.elsewhere.read_reply(session_id)
             await self.turn_costs.read(page.turns)
             await self._tally.read(session_id)
 

@@ -68,6 +68,12 @@ ALTER TABLE turns ADD COLUMN IF NOT EXISTS open_reply json;
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS undone_at timestamptz;
 -- In a fork: the turn that this one repeats. It cost nothing again.
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS copied_from_turn_id uuid;
+-- Somebody wants the turn to stop: whoever runs it hears of it, or finds it here. `cancel_goes_on`: a message came in
+-- after that, so what waits is not to pause when the turn has ended.
+ALTER TABLE turns ADD COLUMN IF NOT EXISTS cancel_requested_at timestamptz;
+ALTER TABLE turns ADD COLUMN IF NOT EXISTS cancel_requested_by uuid;
+ALTER TABLE turns ADD COLUMN IF NOT EXISTS cancel_reason text;
+ALTER TABLE turns ADD COLUMN IF NOT EXISTS cancel_goes_on boolean NOT NULL DEFAULT false;
 -- One active turn per session: the database forbids a second one.
 CREATE UNIQUE INDEX IF NOT EXISTS turns_one_active ON turns (session_id) WHERE completed_at IS NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS turns_client_message ON turns (session_id, client_message_id)

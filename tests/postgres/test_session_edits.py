@@ -19,7 +19,7 @@ from cos.agent.providers.scripted import Script, called, said
 from cos.agent.records import TurnStatus
 from cos.agent.tags import merge_tags
 from cos.core.errors import SessionError
-from cos.core.live import CoreEvent, SessionDeleted, SessionRewound, SessionTouched, SessionUpdated
+from cos.core.live import CoreEvent, Resync, SessionDeleted, SessionRewound, SessionTouched, SessionUpdated
 from cos.core.neighbours import CHANNEL, Neighbours
 from cos.core.postgres.database import Database
 from cos.core.postgres.journal import PostgresJournal
@@ -27,7 +27,7 @@ from cos.core.postgres.listener import Listener
 from cos.core.postgres.sessions import Sessions
 from cos.core.session_edits import SessionEdits
 from tests.agent_bench import tool
-from tests.core_bench import CoreBench, core_bench
+from tests.core_bench import CoreBench, core_bench, listening
 
 WAITS: Script = [StreamStarted("m"), TextChunk("so far"), "hang"]
 TABLES = "sessions", "turns", "messages", "tool_calls", "approvals", "approval_grants", "queued_messages", "drafts"
@@ -52,10 +52,7 @@ async def session(database: Database, title: str = "t", parent: UUID | None = No
 class NoTurns:
     """A process that runs none."""
 
-    def running(self, session_id: UUID) -> UUID | None:
-        return None
-
-    def cancel(self, session_id: UUID, reason: str) -> bool:
+    async def stop(self, session_id: UUID, turn_id: UUID | None = None, reason: str = "") -> bool:
         return False
 
 
@@ -242,19 +239,20 @@ async def test_a_running_session_is_stopped_first_and_cannot_write_itself_back_H
         assert await left(core) == {}
 
 
-async def test_a_turn_of_another_process_is_not_deleted_under_it(core_url: str, tmp_path: Path) -> None:
-    async with core_bench(core_url, tmp_path, [WAITS]) as one, core_bench(core_url, tmp_path, []) as two:
+async def test_a_session_is_deleted_when_the_turn_of_another_process_has_ended(core_url: str, tmp_path: Path) -> None:
+    """H-058"""
+    async with listening(core_url, tmp_path, [WAITS]) as one, core_bench(core_url, tmp_path, []) as two:
         parent = await session(two.database, "parent")
         child = await session(two.database, "busy child", parent)
         await one.send("go", child)
         await one.when(1, MessageDelta)
         assert [row.is_running for row in (await edits_of(two).what_goes([parent])).children] == [True]
-        with pytest.raises(SessionError, match=r"another running cos has a turn in busy child \(.*nothing was deleted"):
-            await edits_of(two).delete([parent])
-        one.dispatcher.cancel(child)
-        await one.idle(child)
         await edits_of(two).delete([parent])
+        (end,) = await one.when(1, TurnCompleted)
+        assert end.status is TurnStatus.CANCELLED
         assert await left(two) == {}
+        await one.idle(child)
+        assert await left(two) == {}, "nothing was written after it was gone"
 
 
 async def test_a_turn_that_does_not_end_keeps_its_session(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +266,7 @@ async def test_a_turn_that_does_not_end_keeps_its_session(database: Database, mo
 
 
 async def test_another_process_hears_of_every_change(core_url: str, database: Database) -> None:
-    heard, there = list[CoreEvent](), await Database(core_url, size=2).open()
+    heard, there = list[CoreEvent | Resync](), await Database(core_url, size=2).open()
     listener, neighbours = Listener(core_url), Neighbours(there.boot_id, heard.append)
     connected = asyncio.Event()
 
@@ -283,16 +281,18 @@ async def test_another_process_hears_of_every_change(core_url: str, database: Da
         heard.clear()
         edits = edits_on(database)
         await edits.rename(changed, "new")
+        (taken,) = (await Sessions(there).transcript(changed)).turns
         await edits.undo(changed)
         fork = await edits.fork(changed)
         await edits.delete([changed])
         while not (heard and isinstance(heard[-1], SessionDeleted)):
             await asyncio.sleep(0.002)
-        told: list[Any] = [event for event in heard if not isinstance(event, SessionTouched)]
+        told: list[Any] = [event for event in heard if not isinstance(event, SessionTouched | SessionRewound)]
         assert [(type(event), event.session_id) for event in told] == [
             (SessionUpdated, changed), (SessionUpdated, fork), (SessionDeleted, changed),
         ]  # fmt: skip
-        assert isinstance(heard[-3], SessionTouched), "the undo: what was shown is to be read again"
+        assert isinstance(heard[-3], SessionRewound)
+        assert heard[-3].turn_ids == (taken,)
         assert [row["id"] for row in await there.fetch(b"SELECT id FROM sessions")] == [fork]
         assert (await Sessions(there).transcript(changed)).messages == []
     finally:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from cos.agent.approver import ApprovalRequest
@@ -16,11 +18,12 @@ from cos.agent.records import ToolCallRecord, ToolCallStatus
 from cos.agent.tags import merge_tags
 from cos.agent.tools import CallDescription
 from cos.core.errors import DatabaseError, LostTurnError
+from cos.core.live import CoreEvent
 from cos.core.postgres.approvals import Approvals
-from cos.core.postgres.database import Database
+from cos.core.postgres.database import Connection, Database
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.sessions import Sessions
-from cos.core.postgres.sweep import sweep_orphans
+from cos.core.postgres.sweep import Sweeper, sweep_orphans
 from tests.core_bench import core_bench
 
 
@@ -43,6 +46,14 @@ async def open_turn(database: Database) -> TurnInfo:
     return turn
 
 
+async def swept(database: Database) -> list[TurnInfo]:
+    """What is closed as soon as the server has seen that its owner is gone."""
+    async with asyncio.timeout(20):
+        while not (closed := await sweep_orphans(database, PostgresJournal(database))):
+            await asyncio.sleep(0.002)
+    return closed
+
+
 async def test_a_turn_whose_process_is_gone_is_closed_once(core_url: str, database: Database) -> None:
     gone = await Database(core_url).open()
     turn = await open_turn(gone)
@@ -51,7 +62,7 @@ async def test_a_turn_whose_process_is_gone_is_closed_once(core_url: str, databa
     assert await sweep_orphans(database, journal) == [], "its owner lives"
     await gone.close()
 
-    assert await sweep_orphans(database, journal) == [turn]
+    assert await swept(database) == [turn]
     history = await journal.load_history(turn.session_id)
     ran, waits = history[2:]
     assert isinstance(ran, ToolResultMessage)
@@ -74,7 +85,7 @@ async def test_the_session_of_an_interrupted_turn_goes_on(core_url: str, tmp_pat
     turn = await open_turn(gone)
     await gone.close()
     async with core_bench(core_url, tmp_path, [said("fine"), said("still")]) as core:
-        await sweep_orphans(core.database, core.journal)
+        await swept(core.database)
         assert (await core.ask("go on", turn.session_id)).text == "fine"
         roles = [message.role for message in core.provider.requests[0].messages]
         assert roles == ["user", "assistant", "tool_result", "tool_result", "user"]
@@ -82,18 +93,81 @@ async def test_the_session_of_an_interrupted_turn_goes_on(core_url: str, tmp_pat
         assert core.provider.requests[1].messages[:5] == core.provider.requests[0].messages
 
 
-async def test_a_process_that_lost_its_turn_stops_writing(core_url: str, database: Database) -> None:
+async def cut(admin: psycopg.Connection, database: Database, *, all_of_it: bool) -> None:
+    """Cut a living process' connections, or only the one that holds its lock, and wait until the server knows."""
+    assert database._lock_holder is not None
+    which = "pid = %s" if not all_of_it else "application_name = %s"
+    key = f"cos {database.boot_id}" if all_of_it else database._lock_holder.info.backend_pid
+    statement = f"FROM pg_stat_activity WHERE {which}".encode()
+    admin.execute(b"SELECT pg_terminate_backend(pid) " + statement, [key])
+    while admin.execute(b"SELECT pid " + statement, [key]).fetchall():
+        await asyncio.sleep(0.002)
+
+
+async def test_a_process_that_lost_only_the_connection_with_its_lock_lives(
+    core_url: str, database: Database, postgres_admin: psycopg.Connection
+) -> None:
     owner = await Database(core_url).open()
     turn, journal = await open_turn(owner), PostgresJournal(owner)
-    assert owner._lock_holder is not None
-    await owner._lock_holder.close()
+    await cut(postgres_admin, owner, all_of_it=False)
+    assert await sweep_orphans(database, PostgresJournal(database)) == []
+    await journal.append_message(turn, AssistantMessage(text="goes on"))
+    await owner.close()
+
+
+async def test_a_process_that_lost_its_turn_stops_writing(
+    core_url: str, database: Database, postgres_admin: psycopg.Connection
+) -> None:
+    owner = await Database(core_url).open()
+    turn, journal = await open_turn(owner), PostgresJournal(owner)
+    await cut(postgres_admin, owner, all_of_it=True)
     assert await sweep_orphans(database, PostgresJournal(database)) == [turn]
     with pytest.raises(LostTurnError, match="nothing more is written"):
         await journal.append_message(turn, AssistantMessage(text="late"))
-    await owner.hold_boot_lock()
-    await owner.hold_boot_lock()
     second = await open_turn(owner)
     assert await sweep_orphans(database, PostgresJournal(database)) == []
     with pytest.raises(DatabaseError):
         await PostgresJournal(database).append_message(second, AssistantMessage(text="not the owner"))
+    await owner.close()
+
+
+async def test_a_process_takes_its_lock_again_before_it_writes(
+    core_url: str, database: Database, postgres_admin: psycopg.Connection
+) -> None:
+    """Whoever finds it cut off and writing would find its lock free."""
+    owner = await Database(core_url).open()
+    turn = await open_turn(owner)
+    await cut(postgres_admin, owner, all_of_it=True)
+
+    async def work(connection: Connection) -> bool:
+        key = {"key": owner.owner_key}
+        tried = "SELECT NOT pg_try_advisory_xact_lock(%(key)s) AS held"
+        row = await (await connection.execute(tried, key)).fetchone()
+        assert row is not None
+        return bool(row["held"])
+
+    assert await owner.transaction(work)
+    assert await sweep_orphans(database, PostgresJournal(database)) == []
+    await PostgresJournal(owner).append_message(turn, AssistantMessage(text="back"))
+    await owner.close()
+
+
+@pytest.mark.parametrize("who", ["a young server", "a sweeper that was cut off, too"])
+async def test_nobody_sweeps_while_others_may_still_come_back(
+    core_url: str, database: Database, postgres_admin: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, who: str
+) -> None:
+    owner = await Database(core_url).open()
+    turn = await open_turn(owner)
+    await cut(postgres_admin, owner, all_of_it=True)
+    if who == "a young server":
+        monkeypatch.setattr("cos.core.postgres.sweep.RETURN_SECONDS", 1e6)
+    else:
+        await cut(postgres_admin, database, all_of_it=True)
+    sweeper = Sweeper(database, PostgresJournal(database), list[CoreEvent]().append)
+    assert await sweeper.sweep() == []
+    with pytest.raises(DatabaseError, match="may be coming back"):
+        await sweeper.close_left(turn.turn_id)
+    await owner.hold_boot_lock()
+    assert not await sweeper.close_left(turn.turn_id)
+    await PostgresJournal(owner).append_message(turn, AssistantMessage(text="here I am"))
     await owner.close()

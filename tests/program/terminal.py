@@ -15,7 +15,7 @@ import pyte
 PATIENCE_SECONDS = 30.0
 KEYS = {
     "enter": "\r", "esc": "\x1b", "ctrl+c": "\x03", "ctrl+d": "\x04", "ctrl+n": "\x0e", "f2": "\x1bOQ", "f3": "\x1bOR",
-    "f4": "\x1bOS", "f6": "\x1b[17~",
+    "ctrl+t": "\x14", "f4": "\x1bOS", "f6": "\x1b[17~",
 }  # fmt: skip
 # pyte does not know private sequences that begin with < or =, and would draw their last letter.
 _UNKNOWN_TO_PYTE = re.compile(rb"\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p")

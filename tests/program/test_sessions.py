@@ -128,7 +128,9 @@ def test_several_are_deleted_without_asking_and_their_text_is_found_nowhere_H_05
     assert [entry["title"] for entry in listed(program)] == ["other"]
 
 
-def test_the_turn_of_another_cos_is_neither_deleted_nor_undone(program: Program, api: ApiServer) -> None:
+def test_the_turn_of_another_cos_is_not_undone_and_stopped_before_its_session_is_deleted(
+    program: Program, api: ApiServer
+) -> None:
     program.use_api(api, KEY)
     api.push(reply(open_text("I begin", pieces=1), silence()))
     process = program.start("ask", "hi", "--json")
@@ -137,11 +139,12 @@ def test_the_turn_of_another_cos_is_neither_deleted_nor_undone(program: Program,
     while seen["type"] != "message.delta":
         seen = json.loads(process.stdout.readline())
     id_ = seen["session_id"]
-    assert "another running cos has a turn in hi" in sessions(program, "delete", id_, "--yes", code=2)
     assert "a turn runs in session" in sessions(program, "undo", id_, code=2)
-    process.terminate()
-    process.communicate(timeout=30)
     assert sessions(program, "delete", id_, "--yes") == "deleted: 1 session\n"
+    output, _ = process.communicate(timeout=30)
+    assert json.loads(output.splitlines()[-1])["status"] == "cancelled"
+    assert process.returncode == 4
+    assert program.rows("SELECT count(*) FROM messages") == [(0,)]
 
 
 def test_a_session_deleted_elsewhere_vanishes_from_an_open_app(program: Program) -> None:

@@ -11,8 +11,8 @@ from cos.agent.messages import json_text
 from cos.agent.records import ApprovalAnswer, Risk
 from cos.agent.text import storable
 from cos.core.postgres.database import Connection, Database, Row
-from cos.core.postgres.journal import tell_session
 from cos.core.postgres.statements import core_statements
+from cos.core.postgres.teller import tell_session
 
 if TYPE_CHECKING:
     from cos.agent.approver import ApprovalRequest, RequestKind

@@ -7,12 +7,16 @@ given back in the middle of something. Driver errors leave here as cos errors.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import math
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -21,6 +25,7 @@ from cos.agent.ids import new_id
 from cos.core.errors import DatabaseError
 from cos.core.postgres.pulse import Pulse
 from cos.core.postgres.statements import core_statements
+from cos.core.postgres.teller import Teller
 
 log = logging.getLogger("cos.database")
 
@@ -40,12 +45,17 @@ class Database:
     def __init__(self, conninfo: str, *, reattach: Callable[[], object] | None = None, size: int = POOL_SIZE) -> None:
         """`reattach` starts a server that has gone away; it blocks and is called on a thread."""
         self.boot_id: UUID = new_id()
-        self.conninfo = conninfo
-        """Where it is; for connections of a kind that the pool does not serve."""
+        self.conninfo = conninfo = make_conninfo(conninfo, application_name=f"cos {self.boot_id}")
+        """Where it is, and who connects: also for connections of a kind that the pool does not serve."""
         self._reattach = reattach
         self._was_reattached = False
         self._lock_holder: Connection | None = None
+        self._holding = asyncio.Lock()
+        self._is_lock_doubtful = False
+        """A connection was lost, and the one that holds the lock may be, too: nothing is written before it is sure."""
+        self._returned_at: float | None = None
         self.pulse = Pulse(self._look)
+        self.teller = Teller(self)
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             connection_class=psycopg.AsyncConnection[Row],
@@ -63,6 +73,11 @@ class Database:
     def owner_key(self) -> int:
         """The key of the lock of this process."""
         return boot_key(self.boot_id)
+
+    @property
+    def seconds_since_return(self) -> float:
+        """Since this process had to take its lock again: others may have lost theirs in the same moment."""
+        return math.inf if self._returned_at is None else time.monotonic() - self._returned_at
 
     async def open(self) -> Self:
         """Connect and take the lock of this process.
@@ -84,6 +99,9 @@ class Database:
         return self
 
     async def close(self) -> None:
+        with contextlib.suppress(DatabaseError):
+            if not self.pulse.trouble:
+                await self.teller.flush()
         if self._lock_holder is not None:
             await self._lock_holder.close()
         await self._pool.close()
@@ -106,25 +124,37 @@ class Database:
         return await self.transaction(work)
 
     async def hold_boot_lock(self) -> None:
-        """Take the lock of this process, again when the connection that held it was lost."""
-        if self._lock_holder is not None and not self._lock_holder.closed:
+        """Take the lock of this process, again when the connection that held it was lost.
+
+        Raises:
+            DatabaseError: the database does not answer.
+        """
+        async with self._holding:
+            if self._lock_holder is not None and not self._lock_holder.closed:
+                try:
+                    await self._lock_holder.execute(core_statements("start")["alive"])
+                except psycopg.Error:
+                    log.warning("the connection that held the lock of this process was lost")
+                    await self._lock_holder.close()
+                else:
+                    self._is_lock_doubtful = False
+                    return
             try:
-                await self._lock_holder.execute(core_statements("start")["alive"])
-                return
-            except psycopg.Error:
-                log.warning("the connection that held the lock of this process was lost")
-                await self._lock_holder.close()
-        try:
-            await self._take_boot_lock()
-        except psycopg.Error as error:
-            raise DatabaseError(f"the database does not answer: {_first_line(error)}") from error
+                async with asyncio.timeout(WAIT_SECONDS):
+                    await self._take_boot_lock()
+            except (TimeoutError, psycopg.Error) as error:
+                raise DatabaseError(f"the database does not answer: {_first_line(error)}") from error
+            self._returned_at = time.monotonic()
+            self._is_lock_doubtful = False
 
     async def _take_boot_lock(self) -> None:
-        self._lock_holder = await psycopg.AsyncConnection[Row].connect(
-            self.conninfo, autocommit=True, row_factory=dict_row
-        )
-        statement = core_statements("start")["hold_boot_lock"]
-        await self._lock_holder.execute(statement, {"key": boot_key(self.boot_id)})
+        holder = await psycopg.AsyncConnection[Row].connect(self.conninfo, autocommit=True, row_factory=dict_row)
+        try:
+            await holder.execute(core_statements("start")["hold_boot_lock"], {"key": self.owner_key})
+        except BaseException:
+            await holder.close()
+            raise
+        self._lock_holder = holder
 
     async def _look(self) -> None:
         """Whether the database answers; after it did not, also the pool, whose attempts to connect have ended then.
@@ -151,8 +181,12 @@ class Database:
         try:
             await AsyncConnectionPool.check_connection(connection)
         except psycopg.Error:
-            self.pulse.doubt()
+            self._doubt()
             raise
+
+    def _doubt(self) -> None:
+        self._is_lock_doubtful = True
+        self.pulse.doubt()
 
     async def _transaction(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         try:
@@ -169,14 +203,17 @@ class Database:
 
     async def _once(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         try:
-            async with self._pool.connection() as connection, connection.transaction():
-                return await work(connection)
+            async with self._pool.connection() as connection:
+                if self._is_lock_doubtful:
+                    await self.hold_boot_lock()
+                async with connection.transaction():
+                    return await work(connection)
         except PoolTimeout:
-            self.pulse.doubt()
+            self._doubt()
             raise
         except (psycopg.Error, UnicodeEncodeError) as error:
             if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
-                self.pulse.doubt()
+                self._doubt()
             raise DatabaseError(f"the database refused: {_first_line(error)}") from error
 
 

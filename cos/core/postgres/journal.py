@@ -30,6 +30,7 @@ from cos.agent.text import storable
 from cos.core.errors import LostTurnError
 from cos.core.postgres.database import Connection, Database
 from cos.core.postgres.statements import core_statements
+from cos.core.postgres.teller import tell_session
 from cos.core.postgres.turn_waiting import Waiting, waiting_of
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ class PostgresJournal:
             await self._insert(connection, turn, message, message_id or new_id(), active=active, meter=meter)
 
         await self._database.transaction(work)
+        self._database.teller.touched(turn.session_id, turn.profile_id)
 
     async def compact(self, turn: TurnInfo, summary: UserMessage, *, message_id: UUID) -> None:
         key = {"session_id": turn.session_id, "summary_id": message_id}
@@ -138,6 +140,7 @@ class PostgresJournal:
             await self._insert(connection, turn, summary, message_id, active=True)
 
         await self._database.transaction(work)
+        self._database.teller.touched(turn.session_id, turn.profile_id)
 
     async def take_steers(self, turn: TurnInfo) -> list[Steered]:
         key = {"session_id": turn.session_id}
@@ -170,6 +173,7 @@ class PostgresJournal:
             await connection.execute(self._sql["keep_reply"], row)
 
         await self._database.transaction(work)
+        self._database.teller.reply_grew(turn.session_id, turn.profile_id)
 
     async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:
         row = asdict(record) | {
@@ -185,6 +189,7 @@ class PostgresJournal:
             await connection.execute(self._sql["record_call"], row)
 
         await self._database.transaction(work)
+        self._database.teller.touched(turn.session_id, turn.profile_id)
 
     async def finish_turn(
         self,
@@ -306,12 +311,6 @@ class PostgresJournal:
 
 def _context(meter: ContextMeter | None) -> str | None:
     return json_text(asdict(meter)) if meter else None
-
-
-async def tell_session(connection: Connection, database: Database, session_id: UUID, profile_id: str) -> None:
-    """Let the other processes know, when the transaction is done, that something happened in a session."""
-    said = {"boot_id": database.boot_id, "session_id": session_id, "profile_id": profile_id}
-    await connection.execute(core_statements("journal")["tell_session"], said)
 
 
 def _fits(journal: PostgresJournal) -> tuple[Journal, SteerSource]:

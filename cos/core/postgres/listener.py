@@ -22,9 +22,14 @@ class Listener:
         self._lost = lost
         self._channels: dict[str, Hear] = {}
         self._look: list[Callable[[], Awaitable[None]]] = []
+        self._garbled: set[str] = set()
+        """Channels on which something came that nobody here understands."""
 
     def on(self, channel: str, hear: Hear, *, look: Callable[[], Awaitable[None]]) -> None:
-        """Await `hear` with each payload of `channel`, and `look` after each (re)connection: payloads may be missed."""
+        """Await `hear` with each payload of `channel`, and `look` after each (re)connection: payloads may be missed.
+
+        A payload at which `hear` raises ValueError is somebody else's, and passed over.
+        """
         self._channels[channel] = hear
         self._look.append(look)
 
@@ -47,4 +52,12 @@ class Listener:
             for look in self._look:
                 await look()
             async for notify in connection.notifies():
-                await self._channels[notify.channel](notify.payload)
+                await self._hear(notify.channel, notify.payload)
+
+    async def _hear(self, channel: str, payload: str) -> None:
+        try:
+            await self._channels[channel](payload)
+        except ValueError as error:
+            if channel not in self._garbled:
+                self._garbled.add(channel)
+                log.warning("somebody says %.80r on %s, which means nothing here: %s", payload, channel, error)

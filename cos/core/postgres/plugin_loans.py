@@ -38,6 +38,7 @@ def plugin_host(
     return PluginHost(
         database=database,
         publish=publish,
+        tell=database.teller.happened,
         profiles=tuple(profiles),
         source=config.source,
         titles=titles,

@@ -11,14 +11,15 @@ from cos.agent.ids import new_id
 from cos.agent.messages import UserMessage, message_from_json
 from cos.core.errors import SessionError
 from cos.core.fork_titles import fork_title
-from cos.core.live import SessionDeleted, SessionTouched, SessionUpdated
+from cos.core.live import SessionDeleted, SessionRewound, SessionUpdated
 from cos.core.postgres.statements import core_statements
+from cos.core.postgres.teller import tell_session
 
 if TYPE_CHECKING:
     from cos.core.postgres.database import Connection, Database, Row
 
 UPDATED: Final = SessionUpdated.type
-TOUCHED: Final = SessionTouched.type
+REWOUND: Final = SessionRewound.type
 DELETED: Final = SessionDeleted.type
 
 
@@ -62,11 +63,6 @@ class SessionEditStore:
         self._database = database
         self._sql = core_statements("session_edits")
 
-    @property
-    def boot_id(self) -> UUID:
-        """This process among those on the database."""
-        return self._database.boot_id
-
     async def rename(self, session_id: UUID, title: str) -> str:
         """Answers, as the others, the session's profile."""
         return await self._database.transaction(
@@ -93,7 +89,7 @@ class SessionEditStore:
         async def work(connection: Connection) -> str | None:
             row = await (await connection.execute(self._sql["see_session"], {"id": session_id})).fetchone()
             if row is not None:
-                await self._tell(connection, session_id, row["profile_id"], UPDATED)
+                await tell_session(connection, self._database, session_id, row["profile_id"], UPDATED)
             return row["profile_id"] if row else None
 
         return await self._database.transaction(work)
@@ -106,7 +102,7 @@ class SessionEditStore:
             row = {"ids": [member.id for member in members], "archived": archived}
             await connection.execute(self._sql["archive_sessions"], row)
             for member in members:
-                await self._tell(connection, member.id, member.profile_id, UPDATED)
+                await tell_session(connection, self._database, member.id, member.profile_id, UPDATED)
             return members
 
         return await self._database.transaction(work)
@@ -134,7 +130,7 @@ class SessionEditStore:
                 return None
             await connection.execute(self._sql["delete_sessions"], {"ids": [member.id for member in members]})
             for member in members:
-                await self._tell(connection, member.id, member.profile_id, DELETED)
+                await tell_session(connection, self._database, member.id, member.profile_id, DELETED)
             return members
 
         return await self._database.transaction(work)
@@ -166,7 +162,8 @@ class SessionEditStore:
                 sql["undo_approvals"], sql["forget_context"],
             ):  # fmt: skip
                 await connection.execute(statement, key)
-            await self._tell(connection, session_id, member.profile_id, TOUCHED)
+            ids = ",".join(str(turn.id) for turn in taken)
+            await tell_session(connection, self._database, session_id, member.profile_id, REWOUND, ids)
             messages = (message_from_json(row["body"]) for row in typed)
             said = tuple(message for message in messages if isinstance(message, UserMessage))
             rewound = Rewound(turn_ids=tuple(turn.id for turn in taken), said=said, profile_id=member.profile_id)
@@ -200,7 +197,7 @@ class SessionEditStore:
             row = {"id": made, "from_id": session_id, "title": title, "is_whole": len(kept) == len(turns)}
             await connection.execute(self._sql["fork_session"], row)
             await self._copy(connection, made, [turn.id for turn in kept])
-            await self._tell(connection, made, member.profile_id, UPDATED)
+            await tell_session(connection, self._database, made, member.profile_id, UPDATED)
             return made, title
 
         return await self._database.transaction(work)
@@ -254,14 +251,8 @@ class SessionEditStore:
         if row is None:
             raise _none(session_id)
         profile_id: str = row["profile_id"]
-        await self._tell(connection, session_id, profile_id, UPDATED)
+        await tell_session(connection, self._database, session_id, profile_id, UPDATED)
         return profile_id
-
-    async def _tell(self, connection: Connection, session_id: UUID, profile_id: str, change: str) -> None:
-        said = {
-            "boot_id": self._database.boot_id, "session_id": session_id, "profile_id": profile_id, "change": change,
-        }  # fmt: skip
-        await connection.execute(self._sql["tell_change"], said)
 
 
 def _none(*session_ids: UUID) -> SessionError:

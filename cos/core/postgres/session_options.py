@@ -9,8 +9,8 @@ from uuid import UUID
 
 from cos.core.errors import SessionError
 from cos.core.live import SessionUpdated
-from cos.core.postgres.journal import tell_session
 from cos.core.postgres.statements import core_statements
+from cos.core.postgres.teller import tell_session
 
 if TYPE_CHECKING:
     from cos.core.live import CoreEvent

@@ -13,10 +13,10 @@ from cos.agent.tags import Tag
 from cos.agent.text import storable
 from cos.core.errors import SessionError
 from cos.core.postgres.database import Connection, Database, Row
-from cos.core.postgres.journal import tell_session
 from cos.core.postgres.statements import core_statements
+from cos.core.postgres.teller import tell_session
 from cos.core.postgres.turn_waiting import Waiting, waiting_of
-from cos.core.sessions import MessageRow, QueuedMessage, Session, Transcript, TurnRow, meter_of, usage_of
+from cos.core.sessions import MessageRow, OpenReply, QueuedMessage, Session, Transcript, TurnRow, meter_of, usage_of
 
 if TYPE_CHECKING:
     from cos.agent.steering import DeliveryMode
@@ -164,8 +164,24 @@ class Sessions:
         message = message_from_json(rows[0]["body"]) if rows else None
         return (rows[0]["id"], message) if isinstance(message, AssistantMessage) else None
 
+    async def open_reply(self, session_id: UUID) -> OpenReply | None:
+        """What is kept of the reply that some process streams in the session; None when there is nothing yet."""
+        rows = await self._database.fetch(self._sql["open_reply"], {"session_id": session_id})
+        message = message_from_json(rows[0]["body"]) if rows else None
+        if not isinstance(message, AssistantMessage):
+            return None
+        return OpenReply(turn_id=rows[0]["turn_id"], message_id=rows[0]["message_id"], message=message)
+
     async def pause_queue(self, session_id: UUID, *, paused: bool) -> None:
-        await self._database.fetch(self._sql["pause_queue"], {"session_id": session_id, "paused": paused})
+        """Or let it go on; nothing pauses while a turn runs in the session."""
+
+        async def work(connection: Connection) -> None:
+            key = {"session_id": session_id, "paused": paused}
+            row = await (await connection.execute(self._sql["pause_queue"], key)).fetchone()
+            if row is not None:
+                await tell_session(connection, self._database, session_id, row["profile_id"])
+
+        await self._database.transaction(work)
 
     async def turn_of(self, session_id: UUID, client_message_id: str) -> UUID | None:
         """The turn that the message with this client id got, if it has one."""

@@ -13,8 +13,8 @@ from cos.agent.errors import NotWaitingError
 from cos.agent.messages import UserMessage, message_from_json, message_json
 from cos.core.pictures import Picture, kept_parts
 from cos.core.postgres.blobs import PostgresBlobs
-from cos.core.postgres.journal import tell_session
 from cos.core.postgres.statements import core_statements
+from cos.core.postgres.teller import tell_session
 
 if TYPE_CHECKING:
     from cos.agent.steering import DeliveryMode

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cos.plugins.bill.budgets import Budgets
 from cos.plugins.bill.cli import run_cost
+from cos.plugins.bill.events import CallRecorded
 from cos.plugins.bill.ledger import Ledger
 from cos.plugins.bill.prices import PriceBook
 from cos.plugins.bill.recorder import Recorder
@@ -37,6 +38,7 @@ class Bill:
     def register(self, ctx: PluginContext) -> None:
         self.recorder.register(ctx)
         ctx.offer("bill", self.reports)
+        ctx.stored_events.append(CallRecorded)
         ctx.register_cli("cost", self.cost)
         ctx.offer("usage", self.usage)
         ctx.repeat(SWEEP_SECONDS, "CommonBill's ledger", self.keep)

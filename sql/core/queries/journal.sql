@@ -3,10 +3,6 @@ INSERT INTO sessions (id, profile_id, source, title, tags, parent_session_id, ro
 VALUES (%(id)s, %(profile_id)s, %(source)s, %(title)s, %(tags)s, %(parent_session_id)s,
         COALESCE((SELECT root_session_id FROM sessions WHERE id = %(parent_session_id)s), %(id)s));
 
--- name: tell_session
--- For the other processes on this database.
-SELECT pg_notify('cos_sessions', %(boot_id)s::text || ' ' || %(session_id)s::text || ' ' || %(profile_id)s);
-
 -- name: load_history
 SELECT body::text AS body FROM messages WHERE session_id = %(session_id)s AND active ORDER BY ordinal;
 
@@ -138,9 +134,16 @@ WHERE turn_id = %(turn_id)s AND status = 'pending';
 -- Open turns of processes that no longer hold the lock named by their boot id (its last 8 bytes as a bigint).
 SELECT t.id, t.session_id, t.profile_id, t.parent_turn_id, t.tags, t.depth, t.owner_boot_id
 FROM turns t
-WHERE t.completed_at IS NULL AND t.owner_boot_id <> %(boot_id)s
+WHERE t.completed_at IS NULL AND t.owner_boot_id <> %(boot_id)s AND (%(turn_id)s::uuid IS NULL OR t.id = %(turn_id)s)
 ORDER BY t.started_at;
 
--- name: try_lock_owner
--- Held until the transaction ends, so that the owner cannot come back while its turn is being closed.
-SELECT pg_try_advisory_xact_lock(%(key)s) AS is_gone;
+-- name: open_turn_info
+SELECT id, session_id, profile_id, parent_turn_id, tags, depth FROM turns
+WHERE id = %(turn_id)s AND completed_at IS NULL;
+
+-- name: look_for_owner
+-- The lock is held until the transaction ends, so that the owner cannot come back while its turn is being closed. Whoever
+-- has lost only the connection with its lock has others still; and when the server has just begun, all have lost theirs.
+SELECT NOT pg_try_advisory_xact_lock(%(key)s)
+       OR EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = 'cos ' || %(owner_boot_id)s::text) AS lives,
+       clock_timestamp() < pg_postmaster_start_time() + make_interval(secs => %(seconds)s) AS may_come_back;

@@ -1,8 +1,3 @@
--- name: tell_change
--- As tell_session, with a word for what changed.
-SELECT pg_notify('cos_sessions', %(boot_id)s::text || ' ' || %(session_id)s::text || ' ' || %(profile_id)s || ' '
-                                 || %(change)s::text);
-
 -- name: rename_session
 UPDATE sessions SET title = %(title)s WHERE id = %(id)s RETURNING profile_id;
 

@@ -61,6 +61,12 @@ WHERE NOT EXISTS (SELECT 1 FROM turns
 ON CONFLICT (session_id, client_message_id) WHERE client_message_id IS NOT NULL DO NOTHING
 RETURNING id;
 
+-- name: open_reply
+-- What is kept of a reply that is being streamed.
+SELECT t.id AS turn_id, t.open_reply_id AS message_id, t.open_reply::text AS body FROM turns t
+WHERE t.session_id = %(session_id)s AND t.completed_at IS NULL AND t.open_reply_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = t.open_reply_id);
+
 -- name: has_open_turn
 SELECT 1 FROM turns WHERE session_id = %(session_id)s AND completed_at IS NULL;
 
@@ -72,7 +78,11 @@ ORDER BY (mode = 'now') DESC, id;
 DELETE FROM queued_messages WHERE id = %(id)s;
 
 -- name: pause_queue
-UPDATE sessions SET queue_paused = %(paused)s WHERE id = %(session_id)s;
+-- While a turn runs in it, wherever that is, the queue goes on.
+UPDATE sessions SET queue_paused = %(paused)s
+WHERE id = %(session_id)s AND queue_paused <> %(paused)s
+  AND (NOT %(paused)s OR NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND t.completed_at IS NULL))
+RETURNING profile_id;
 
 -- name: turn_of_client_message
 SELECT id FROM turns WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s
