@@ -226,6 +226,7 @@ async def listening(
         background = Background()
         background.keep("listener", listener.listen)
         background.keep("teller", core.database.teller.run)
+        background.keep("pulse", core.database.pulse.run)
         await ready.wait()
         try:
             yield core
