@@ -163,13 +163,8 @@ async def core_bench(
         HookBus(),
         list[CoreEvent | Resync](),
     )
-    desk = ApprovalDesk(
-        Approvals(database),
-        RuleKeeper({}, {}, Grants(database)),
-        events.append,
-        timeout_seconds=timeout_seconds,
-        surface="test",
-    )
+    keeper = RuleKeeper({}, {}, Grants(database))
+    desk = ApprovalDesk(Approvals(database), keeper, events.append, timeout_seconds=timeout_seconds, surface="test")
     blobs = PostgresBlobs(database)
     provider, plugins, toolset = provider or ScriptedProvider(scripts), LoadedPlugins(), ToolSet.of(*tools)
     if limits is not None:
@@ -231,6 +226,7 @@ async def listening(
         background = Background()
         background.keep("listener", listener.listen)
         background.keep("teller", core.database.teller.run)
+        background.keep("pulse", core.database.pulse.run)
         await ready.wait()
         try:
             yield core

@@ -108,8 +108,7 @@ async def _compose(
 ) -> Core:
     await _apply_schemas(database, config, profiles)
     journal, sessions, feed, hooks = PostgresJournal(database), Sessions(database), LiveFeed(), HookBus()
-    sweeper = Sweeper(database, journal, feed.publish)
-    await _close_orphans(sweeper)
+    sweeper = await _close_orphans(database, journal, feed)
     host = plugin_host(database, config, list(profiles), feed.publish)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
     skills = SkillShelf({name: entry.folder for name, entry in profiles.items()})
@@ -164,9 +163,11 @@ def _stored_turns(database: Database, sweeper: Sweeper, again: Callable[..., Awa
     return StoredTurns(last_turn=LastTurns(database).of, again=again, cancels=Cancels(database), sweeper=sweeper)
 
 
-async def _close_orphans(sweeper: Sweeper) -> None:
+async def _close_orphans(database: Database, journal: PostgresJournal, feed: LiveFeed) -> Sweeper:
+    sweeper = Sweeper(database, journal, feed.publish)
     for orphan in await sweeper.sweep():
         log.warning("turn %s of session %s was interrupted; it is closed", orphan.turn_id, orphan.session_id)
+    return sweeper
 
 
 def _add_commands(core: Core, agents: Mapping[str, ProfileAgent], context: ContextCommand) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Literal
 
+from cos.agent.errors import CosError
 from cos.agent.records import ApprovalAnswer
 from cos.tui.headline import approval_card
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
+
+    from textual.worker import Worker
 
     from cos.core.approval_desk import ApprovalDesk
     from cos.core.postgres.approvals import PendingApproval
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 
 ANSWERED_BY = "tui"
 WARNING_SECONDS = 15.0
+PAUSE_SECONDS = 0.1
+"""At least this long between two reads of what other processes touched."""
 
 
 class Answering:
@@ -29,11 +35,37 @@ class Answering:
         self._desk = desk
         self._screen = screen
         self._pending: dict[UUID, PendingApproval] = {}
+        self._is_pausing = self._is_wanted = False
 
     async def refresh(self) -> None:
-        """Show what waits for an answer."""
+        """Show what waits for an answer.
+
+        Raises:
+            CosError: it cannot be read. So does `refresh_now_and_then`.
+        """
         self._pending = {one.id: one for one in await self._desk.pending()}
         self._screen.show_requests([approval_card(one) for one in self._pending.values()])
+
+    async def refresh_now_and_then(self) -> None:
+        """As `refresh`; but what follows within a moment, such as word of many busy sessions, is one more read."""
+        self._is_wanted = True
+        if not self._is_pausing:
+            self._is_wanted = False
+            await self.refresh()
+            self._is_pausing = True
+            _: Worker[None] = self._screen.app.run_worker(self._read_rest(), group="feed", exit_on_error=False)
+
+    async def _read_rest(self) -> None:
+        try:
+            await asyncio.sleep(PAUSE_SECONDS)
+            while self._is_wanted:
+                self._is_wanted = False
+                await self.refresh()
+                await asyncio.sleep(PAUSE_SECONDS)
+        except CosError:
+            self._is_wanted = True  # The status line says that the database does not answer; all is read again then.
+        finally:
+            self._is_pausing = False
 
     def cards_of(self, session_id: UUID) -> list[Card]:
         """What a session and those below it ask, oldest first."""

@@ -51,7 +51,9 @@ class FeedReader:
             waited = bool(self._conversations.retry_note(session_id))
             await self._learn(event)
             control.monitor.take(event)
-            if event.type in _CHANGES_APPROVALS:
+            if isinstance(event, SessionTouched):
+                await control.answering.refresh_now_and_then()
+            elif event.type in _CHANGES_APPROVALS:
                 await control.answering.refresh()
             if session_id == control.current and (waited or event.type in _CHANGES_STATUS):
                 control.draw()
@@ -118,7 +120,5 @@ class FeedReader:
             control.draw()
 
 
-_CHANGES_APPROVALS = frozenset(
-    {"approval.requested", "approval.resolved", "turn.completed", "session.touched", "session.deleted"}
-)
+_CHANGES_APPROVALS = frozenset({"approval.requested", "approval.resolved", "turn.completed", "session.deleted"})
 _CHANGES_STATUS = frozenset({"turn.started", "turn.completed", "context.updated", "retry.scheduled", "session.rewound"})

@@ -31,6 +31,7 @@ from cos.core.postgres.journal import PostgresJournal
 from cos.plugins.bill.events import CallRecorded
 from tests.agent_bench import tool
 from tests.core_bench import CoreBench, core_bench, listening
+from tests.outage import Outage
 
 WAITS: Script = [StreamStarted("m"), TextChunk("so far"), "hang"]
 
@@ -347,6 +348,25 @@ async def test_whoever_was_cut_off_looks_at_what_others_do(
         [f"cos {one.database.boot_id}"],
     )
     assert (await one.when(1, Resync)) == [Resync(of_others=True)]
+
+
+async def test_living_processes_come_back_from_an_outage_and_keep_their_turns(
+    process: Callable[..., Any], postgres_admin: psycopg.Connection, core_url: str
+) -> None:
+    """Turns that hang through it go on, nobody sweeps them, and any process still stops any turn."""
+    one, other = await process([WAITS]), await process([WAITS])
+    first, second = await in_a_reply(one), await in_a_reply(other)
+    outage = Outage(postgres_admin, core_url)
+    outage.begin()
+    assert await one.database.pulse.ask()
+    outage.end()
+    sweeper = other.dispatcher._stored.sweeper
+    await until(lambda: not other.database.pulse.trouble)
+    assert await sweeper.sweep() == []
+    assert await other.dispatcher.stop(*first)
+    assert await one.dispatcher.stop(*second)
+    assert (await one.ended(first[1])).status is TurnStatus.CANCELLED
+    assert (await other.ended(second[1])).status is TurnStatus.CANCELLED
 
 
 def recorded(**more: Any) -> CallRecorded:

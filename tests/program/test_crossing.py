@@ -40,7 +40,7 @@ def test_a_reply_grows_in_the_app_of_another_process_which_stops_it(cos: Program
     assert "w59." not in early, "it is still being streamed"
     chat.until("w9.")
     chat.press("esc")
-    chat.until("stopped", "idle ·")
+    chat.until("stopped", "· cancelled ·", "+ 1 call without a price")
     output, _ = asked.communicate(timeout=30)
     assert asked.returncode == 4
     assert json.loads(output.splitlines()[-1])["status"] == "cancelled"
