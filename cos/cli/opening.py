@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -17,8 +16,8 @@ from cos.core.config import Config
 from cos.core.effective import (
     Flags,
     effective_database_url,
+    effective_state_dir,
 )
-from cos.core.embedded.folders import default_state_dir
 from cos.core.embedded.server import EmbeddedPostgres
 from cos.core.errors import DatabaseError
 from cos.core.postgres.database import Database
@@ -85,5 +84,5 @@ def _reason(error: psycopg.Error) -> str:
 def embedded_postgres(config: Config, say: Callable[[str], None] = lambda line: None) -> EmbeddedPostgres:
     """The user's own server, as configured; nothing is started."""
     settings = config.settings.database
-    folder: Path = settings.data_dir or default_state_dir(config.paths.data_dir)
+    folder = effective_state_dir(config).value
     return EmbeddedPostgres(folder, bin_dir=settings.bin_dir, run_as=settings.run_as, say=say)
