@@ -1,4 +1,4 @@
-"""`cos config`: what takes effect and who set it, in one order; no secret is shown, no file of the working folder read."""
+"""`cos config`: what takes effect and who set it, in one order; no secret is shown, no file from outside is read."""
 
 from __future__ import annotations
 
