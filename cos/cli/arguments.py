@@ -6,6 +6,7 @@ import argparse
 from datetime import date
 
 from cos import __version__
+from cos.cli.db_arguments import db_arguments
 from cos.cli.memory_arguments import memory_arguments
 from cos.cli.session_arguments import sessions_arguments
 
@@ -19,6 +20,7 @@ COMMANDS = {
     "memory": "cos.cli.plugin_command",
     "export": "cos.cli.export",
     "config": "cos.cli.config",
+    "db": "cos.cli.db",
     "doctor": "cos.cli.doctor",
 }
 """Command -> the module that runs it, imported only then."""
@@ -42,6 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
     _skills(commands.add_parser("skills", help="list and check the skills of the profiles"))
     memory_arguments(commands.add_parser("memory", help="what agents remember: list, add, edit, remove"))
     _export(commands.add_parser("export", help="write a session as Markdown or JSON"))
+    db_arguments(commands.add_parser("db", help="the database: address, server, psql, backup, restore, check"))
     _config(commands.add_parser("config", help="every setting with who set it, and the paths"))
     _doctor(commands.add_parser("doctor", help="check everything and say what to do"))
     return parser

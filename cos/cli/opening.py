@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -49,9 +50,10 @@ async def open_database(config: Config, request: StartRequest) -> tuple[Database
         DatabaseError: it cannot be used.
     """
     url = effective_database_url(config, request.env)
+    name = client_name(request.surface)
     if url.value is not None:
         try:
-            conninfo = make_conninfo(url.value, application_name="cos")
+            conninfo = make_conninfo(url.value, application_name=name)
         except psycopg.ProgrammingError as error:
             # What libpq quotes may be the password.
             reason = _reason(error).partition(":")[0]
@@ -64,11 +66,16 @@ async def open_database(config: Config, request: StartRequest) -> tuple[Database
             await create_database(make_conninfo(**target.conninfo_parameters("postgres")), target.dbname)
         except psycopg.Error as error:
             raise DatabaseError(f"the database in {target.host} refused: {_reason(error)}. Try again") from error
-        conninfo = make_conninfo(**target.conninfo_parameters())
+        conninfo = make_conninfo(**target.conninfo_parameters() | {"application_name": name})
         return await Database(conninfo, reattach=embedded.attach).open(), embedded
     except BaseException:
         await asyncio.to_thread(embedded.leave)
         raise
+
+
+def client_name(surface: str) -> str:
+    """What this process is called in the server's list of clients: `Client.words` reads it."""
+    return f"cos {surface} {os.getpid()}"
 
 
 async def close_database(database: Database, embedded: EmbeddedPostgres | None) -> None:

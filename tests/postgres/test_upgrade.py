@@ -17,6 +17,8 @@ from cos.core.postgres.statements import Schema, core_schema, plugin_schema
 from tests.fix_home import CoreHome, asked
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from cos.core.postgres.database import Database
 
 OLD = sorted((Path(__file__).parent / "old_databases").glob("*.sql"))
@@ -46,7 +48,9 @@ def test_whoever_changes_a_schema_raises_its_number(name: str) -> None:
 async def test_a_database_of_an_older_cos_opens_and_goes_on(core_home: CoreHome, database_url: str, dump: Path) -> None:
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute(dump.read_bytes())
-        before = dict(connection.execute(b"SELECT session_id, count(*) FROM public.messages GROUP BY 1").fetchall())
+        before: dict[UUID, int] = dict(
+            connection.execute(b"SELECT session_id, count(*) FROM public.messages GROUP BY 1").fetchall()
+        )
     core_home.write_profile("demo", 'provider = "mock"\n')
     core = await core_home.open()
     listed = await listed_sessions(core.database, profile_id="demo", archived=False, limit=50)

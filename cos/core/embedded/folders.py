@@ -56,6 +56,11 @@ class Folders:
         return self.state / "start.lock"
 
     @property
+    def keep_running(self) -> Path:
+        """While this file is there, the last user does not stop the server."""
+        return self.state / "keep-running"
+
+    @property
     def users_lock(self) -> Path:
         return self.state / "users.lock"
 
