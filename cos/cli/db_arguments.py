@@ -16,8 +16,11 @@ def db_arguments(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("start", help="start cos' own server and keep it running")
     stop = actions.add_parser("stop", help="stop cos' own server")
     stop.add_argument("--force", action="store_true", help="also while other cos processes use it")
-    psql = actions.add_parser("psql", help="open psql on it")
-    psql.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER, help="arguments for psql, such as -c SQL")
+    # No argument begins with a NUL: all of them, `--help` too, are for psql.
+    psql = actions.add_parser(
+        "psql", help="open psql on it, with arguments such as -c SQL", prefix_chars="\0", add_help=False
+    )
+    psql.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER)
     backup = actions.add_parser("backup", help="write everything into one file (pg_dump's custom format)")
     backup.add_argument("file", metavar="FILE", help="the file to write; only you may read it")
     backup.add_argument("--force", action="store_true", help="replace the file when it exists")
@@ -25,7 +28,5 @@ def db_arguments(parser: argparse.ArgumentParser) -> None:
     restore.add_argument("file", metavar="FILE", help="what `cos db backup` wrote")
     restore.add_argument("--force", action="store_true", help="replace what is there, after a backup of it")
     check = actions.add_parser("check", help="check the whole journal; exit code 1 when something is wrong")
-    check.add_argument(
-        "--repair", action="store_true", help="repair what is safe, and say what was done"
-    )
+    check.add_argument("--repair", action="store_true", help="repair what is safe, and say what was done")
     check.add_argument("--json", action="store_true", help="print what was found as JSON")

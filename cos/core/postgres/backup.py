@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cos.core.errors import DatabaseError
 from cos.core.postgres.programs import Programs, Server, find_programs, first_error, service_environment
+from cos.core.postgres.seal import add_seal
 from cos.core.postgres.statements import core_statements
 from cos.core.whole_file import put_in_place, refuse_existing
 
@@ -51,8 +52,9 @@ async def back_up(database: Database, target: Path, *, force: bool = False, bin_
     try:
         handle, name = tempfile.mkstemp(prefix=".cos-backup-", dir=target.parent)
         try:
-            with os.fdopen(handle, "wb") as file:
-                await _dump(database, programs, server, file.fileno())
+            with os.fdopen(handle, "rb") as file:
+                await _dump(database, programs, server, name)
+                await asyncio.to_thread(add_seal, Path(name))
                 size = os.fstat(file.fileno()).st_size
             await asyncio.to_thread(put_in_place, Path(name), target, force=force)
         finally:
@@ -62,11 +64,11 @@ async def back_up(database: Database, target: Path, *, force: bool = False, bin_
     return size
 
 
-async def _dump(database: Database, programs: Programs, server: Server, output: int) -> None:
+async def _dump(database: Database, programs: Programs, server: Server, file: str) -> None:
+    # Not its standard output: into that it writes the table of contents a second time.
+    command = [programs.path("pg_dump"), "--format=custom", f"--file={file}", *NOTHING_OF_THIS_SERVER]
     with service_environment(database.conninfo, server) as environment:
-        code, _, errors = await run_program(
-            [programs.path("pg_dump"), "--format=custom", *NOTHING_OF_THIS_SERVER], environment, output
-        )
+        code, _, errors = await run_program(command, environment)
     if code != 0:
         raise BackupError(f"pg_dump failed: {first_error(errors)}")
 

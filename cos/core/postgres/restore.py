@@ -19,6 +19,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from cos.core.postgres.backup import NOTHING_OF_THIS_SERVER, BackupError, run_program, server_of
 from cos.core.postgres.programs import Programs, Server, find_programs, first_error, service_environment
 from cos.core.postgres.schema import create_database, refuse_newer
+from cos.core.postgres.seal import is_intact
 from cos.core.postgres.server_state import clients, named
 from cos.core.postgres.statements import core_statements
 
@@ -107,6 +108,12 @@ async def _check_backup(programs: Programs, source: Path) -> None:
         BackupError: it is damaged, or no backup of cos.
         NewerSchemaError: a newer cos made it.
     """
+    try:
+        intact = await asyncio.to_thread(is_intact, source)
+    except OSError as error:
+        raise BackupError(f"{source} cannot be read: {error.strerror or error}") from error
+    if not intact:
+        raise BackupError(f"{source} is damaged: it is not as it was written")
     listed = (await _read(programs, source, "--list")).decode(errors="replace")
     if not re.search(r" TABLE \S+ sessions ", listed):
         raise BackupError(f"{source} is no backup of a cos database")
