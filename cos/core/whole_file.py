@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from cos.agent.errors import CosError
@@ -33,7 +34,12 @@ def put_in_place(temporary: Path, target: Path, *, force: bool) -> None:
         os.fsync(file.fileno())
     if force:
         temporary.replace(target)
-        return
+    else:
+        _link(temporary, target)
+    _keep_names(target.parent)
+
+
+def _link(temporary: Path, target: Path) -> None:
     try:
         # Unlike a rename, a link fails when somebody else was first.
         os.link(temporary, target)
@@ -44,3 +50,13 @@ def put_in_place(temporary: Path, target: Path, *, force: bool) -> None:
         # A file system without hard links.
         refuse_existing(target)
         temporary.replace(target)
+
+
+def _keep_names(folder: Path) -> None:
+    """Have the disk know the names in `folder`, where the file system can do that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 
 from cos.core.postgres.backup import NOTHING_OF_THIS_SERVER, BackupError, run_program, server_of
 from cos.core.postgres.programs import Programs, Server, find_programs, first_error, service_environment
@@ -44,6 +44,8 @@ class Restoring:
     source: Path
     programs: Programs
     server: Server
+    database: str
+    """The name of the one that it goes into."""
     is_empty: bool
     """Nothing is in the database, so that nothing is replaced."""
 
@@ -61,7 +63,7 @@ async def prepare_restore(database: Database, source: Path, *, bin_dir: Path | N
     programs = await asyncio.to_thread(find_programs, ("pg_restore", "psql"), server, bin_dir)
     await _check_backup(programs, source)
     (row,) = await database.fetch(core_statements("server")["tables"])
-    return Restoring(source=source, programs=programs, server=server, is_empty=row["count"] == 0)
+    return Restoring(source=source, programs=programs, server=server, database=row["name"], is_empty=row["count"] == 0)
 
 
 async def restore(database: Database, restoring: Restoring) -> None:
@@ -73,10 +75,12 @@ async def restore(database: Database, restoring: Restoring) -> None:
     if restoring.is_empty:
         await _load(restoring, database.conninfo)
         return
-    name = str(conninfo_to_dict(database.conninfo)["dbname"])
-    fresh, old = f"{name}_restoring_{os.getpid()}", f"{name}_replaced_{os.getpid()}"
-    maintenance = make_conninfo(database.conninfo, dbname=MAINTENANCE)
+    name, maintenance = restoring.database, make_conninfo(database.conninfo, dbname=MAINTENANCE)
+    fresh, old = f"{name[:30]}_cos_restoring", f"{name[:30]}_cos_replaced"
     try:
+        # What a restore that was killed left.
+        await _drop(maintenance, fresh)
+        await _drop(maintenance, old)
         await create_database(maintenance, fresh)
     except psycopg.Error as error:
         raise BackupError(f"the server makes no database beside this one: {_reason(error)}") from error
@@ -86,9 +90,11 @@ async def restore(database: Database, restoring: Restoring) -> None:
         await database.close()
         await _rename(maintenance, (name, old), (fresh, name))
     except BaseException:
-        await _drop(maintenance, fresh)
+        with suppress(psycopg.Error):
+            await _drop(maintenance, fresh)
         raise
-    await _drop(maintenance, old)
+    with suppress(psycopg.Error):
+        await _drop(maintenance, old)
 
 
 async def refuse_others(database: Database) -> None:
@@ -201,9 +207,8 @@ async def _rename(maintenance: str, *names: tuple[str, str]) -> None:
 
 
 async def _drop(maintenance: str, name: str) -> None:
-    with suppress(psycopg.Error):
-        async with await psycopg.AsyncConnection.connect(maintenance, autocommit=True) as connection:
-            await connection.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
+    async with await psycopg.AsyncConnection.connect(maintenance, autocommit=True) as connection:
+        await connection.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
 
 
 def _reason(error: psycopg.Error) -> str:

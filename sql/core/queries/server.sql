@@ -13,5 +13,6 @@ GROUP BY 1, 2 ORDER BY 4, 1;
 
 -- name: tables
 -- Of anybody's but the system's.
-SELECT count(*)::integer AS count FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+SELECT current_database() AS name, count(*)::integer AS count
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_';
