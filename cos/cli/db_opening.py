@@ -56,8 +56,8 @@ async def looked_at(config: Config) -> AsyncIterator[Database | None]:
     if not embedded.status().running:
         yield None
         return
-    conninfo = make_conninfo(**embedded.target().conninfo_parameters() | {"application_name": client_name(SURFACE)})
-    database = await Database(conninfo).open()
+    conninfo = make_conninfo(**embedded.target().conninfo_parameters())
+    database = await Database(conninfo, name=client_name(SURFACE)).open()
     try:
         yield database
     finally:

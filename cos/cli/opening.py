@@ -50,15 +50,14 @@ async def open_database(config: Config, request: StartRequest) -> tuple[Database
         DatabaseError: it cannot be used.
     """
     url = effective_database_url(config, request.env)
-    name = client_name(request.surface)
     if url.value is not None:
         try:
-            conninfo = make_conninfo(url.value, application_name=name)
+            conninfo = make_conninfo(url.value)
         except psycopg.ProgrammingError as error:
             # What libpq quotes may be the password.
             reason = _reason(error).partition(":")[0]
             raise DatabaseError(f"the address of the database ({url.source}) is wrong: {reason}") from error
-        return await Database(conninfo).open(), None
+        return await Database(conninfo, name=client_name(request.surface)).open(), None
     embedded = embedded_postgres(config, request.say)
     try:
         target = await asyncio.to_thread(embedded.attach)
@@ -66,8 +65,9 @@ async def open_database(config: Config, request: StartRequest) -> tuple[Database
             await create_database(make_conninfo(**target.conninfo_parameters("postgres")), target.dbname)
         except psycopg.Error as error:
             raise DatabaseError(f"the database in {target.host} refused: {_reason(error)}. Try again") from error
-        conninfo = make_conninfo(**target.conninfo_parameters() | {"application_name": name})
-        return await Database(conninfo, reattach=embedded.attach).open(), embedded
+        conninfo = make_conninfo(**target.conninfo_parameters())
+        name = client_name(request.surface)
+        return await Database(conninfo, name=name, reattach=embedded.attach).open(), embedded
     except BaseException:
         await asyncio.to_thread(embedded.leave)
         raise
@@ -75,7 +75,7 @@ async def open_database(config: Config, request: StartRequest) -> tuple[Database
 
 def client_name(surface: str) -> str:
     """What this process is called in the server's list of clients: `Client.words` reads it."""
-    return f"cos {surface} {os.getpid()}"
+    return f"{surface} {os.getpid()}"
 
 
 async def close_database(database: Database, embedded: EmbeddedPostgres | None) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from psycopg.conninfo import make_conninfo
 
 from cos.core.errors import NewerSchemaError
 from cos.core.postgres.backup import BackupError, back_up
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def named(core_url: str) -> AsyncIterator[Database]:
-    """A database with one session, opened as the command line does it: under a name of its own."""
-    opened = await Database(make_conninfo(core_url, application_name="cos test 1"), size=2).open()
+    """A database with one session, and nobody else on it."""
+    opened = await Database(core_url, size=2).open()
     await open_turn(opened)
     yield opened
     await opened.close()
@@ -33,7 +32,7 @@ async def named(core_url: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 async def empty(database_url: str) -> AsyncIterator[Database]:
-    opened = await Database(make_conninfo(database_url, application_name="cos test 2"), size=2).open()
+    opened = await Database(database_url, size=2).open()
     yield opened
     await opened.close()
 
@@ -160,7 +159,7 @@ async def test_a_backup_of_something_else_is_refused(empty: Database, named: Dat
 async def test_nobody_may_be_connected_to_what_is_replaced(named: Database, core_url: str, tmp_path: Path) -> None:
     file = tmp_path / "all.dump"
     await back_up(named, file)
-    other = await Database(make_conninfo(core_url, application_name="cos tui 4711"), size=1).open()
+    other = await Database(core_url, name="tui 4711", size=1).open()
     with pytest.raises(BackupError, match=r"others use the database: cos \(tui, process 4711\)\. Close them"):
         await prepare_restore(named, file)
     await other.close()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OLD = sorted((Path(__file__).parent / "old_databases").glob("*.sql"))
 KNOWN = {
-    "core": (1, "46d4b4cfa814ff560c608de0420c224b1da913afbf1487890b0674e2e5af2910"),
+    "core": (1, "5095b031832d7d35ca56227289d8fa64ed31f94f0cad194b0e92a8023e1b0d94"),
     "bill": (1, "8285aef246e87e1e126cd711345cf8da4a751fc26ebb3df100d53a26cd411175"),
     "memory": (1, "6ac0f2630c54b1b6c412d67d8030f8c84dbf8c8b1c2cffc7fccd2ffb0abfc656"),
 }

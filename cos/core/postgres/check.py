@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from cos.agent.records import TurnStatus
 from cos.core.postgres.statements import core_statements
-from cos.core.postgres.sweep import sweep_orphans, turn_of
+from cos.core.postgres.sweep import RETURN_SECONDS, sweep_orphans, turn_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cos.core.postgres.database import Connection, Database
     from cos.core.postgres.journal import PostgresJournal
+
+
+ORPHANED = "open turn whose process is gone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +55,18 @@ async def check_journal(database: Database) -> list[Finding]:
         return found
 
     found = await database.transaction(work)
+    if any(it.kind == ORPHANED for it in found):
+        await _let_all_return(database)
     # A turn may have ended and its process gone between the look at the one and at the other.
     still = {row["id"] for row in await database.fetch(sql["orphaned_open_turns"])}
-    return [it for it in found if it.kind != "open turn whose process is gone" or it.id in still]
+    return [it for it in found if it.kind != ORPHANED or it.id in still]
 
 
 async def repair_journal(database: Database, journal: PostgresJournal) -> list[str]:
     """Do what is safe, and say what was done: nothing that was said is changed or lost."""
     sql = core_statements("check")
+    if await database.fetch(sql["orphaned_open_turns"]):
+        await _let_all_return(database)
     done = [
         f"closed turn {turn.turn_id} of session {turn.session_id}, whose process is gone"
         for turn in await sweep_orphans(database, journal)
@@ -75,6 +83,13 @@ async def repair_journal(database: Database, journal: PostgresJournal) -> list[s
 
         done += await database.transaction(work)
     return done
+
+
+async def _let_all_return(database: Database) -> None:
+    """Wait until nobody's turn can be taken for an orphan only because the server has just begun."""
+    wanted = {"seconds": RETURN_SECONDS}
+    (row,) = await database.fetch(core_statements("check")["seconds_to_return"], wanted)
+    await asyncio.sleep(row["seconds"])
 
 
 async def _answered(connection: Connection, journal: PostgresJournal, rows: Iterable[dict[str, object]]) -> list[str]:

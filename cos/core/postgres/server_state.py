@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from cos.core.postgres.database import Database
 
 
+_COS = re.compile(r"cos \S{36} (?P<surface>\S+) (?P<pid>\d+)")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """One program that is connected."""
 
     name: str
-    """What it calls itself; of cos: `cos`, the surface, the process id."""
+    """What it calls itself; of cos: `cos`, the boot id, the surface, the process id."""
     address: str | None
     """None for a connection through a socket of this machine."""
     connections: int
@@ -28,9 +32,8 @@ class Client:
     @property
     def words(self) -> str:
         name = self.name or "a program without a name"
-        surface, _, pid = name.removeprefix("cos ").partition(" ")
-        if name.startswith("cos ") and pid.isdecimal():
-            name = f"cos ({surface}, process {pid})"
+        if process := _COS.fullmatch(name):
+            name = f"cos ({process['surface']}, process {process['pid']})"
         return f"{name} at {self.address}" if self.address else name
 
 

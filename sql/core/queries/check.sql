@@ -58,7 +58,7 @@ SELECT 'more than one open turn' AS kind, session_id, NULL::uuid AS turn_id, cou
 FROM turns WHERE completed_at IS NULL GROUP BY session_id HAVING count(*) > 1 ORDER BY session_id;
 
 -- name: orphaned_open_turns
--- A process holds the advisory lock that the last 8 bytes of its boot id name, as long as it lives.
+-- A process holds the advisory lock that the last 8 bytes of its boot id name, and its connections bear that id.
 SELECT 'open turn whose process is gone' AS kind, t.session_id, t.id AS turn_id, t.id::text AS id
 FROM turns t
 WHERE t.completed_at IS NULL AND NOT EXISTS (
@@ -67,7 +67,12 @@ WHERE t.completed_at IS NULL AND NOT EXISTS (
       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
       AND (l.classid::bigint << 32) | l.objid::bigint
           = ('x' || right(replace(t.owner_boot_id::text, '-', ''), 16))::bit(64)::bigint)
+  AND NOT EXISTS (SELECT FROM pg_stat_activity WHERE starts_with(application_name, 'cos ' || t.owner_boot_id::text))
 ORDER BY t.session_id, t.id;
+
+-- name: seconds_to_return
+-- When the server has just begun, living processes may still be on their way back to it.
+SELECT GREATEST(0, %(seconds)s - extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()))::float8 AS seconds;
 
 -- name: dead_approvals
 SELECT 'request that waits in a closed turn' AS kind, a.session_id, a.turn_id, a.id::text AS id
