@@ -91,7 +91,8 @@ async def _stop(config: Config, *, force: bool) -> int:
         users = named(await _users(config)) or "another cos that is just starting"
         progress(f"it is in use by {users}. Close that, or stop the database under it with --force")
         return NOT_DONE
-    progress("the database is stopped" if was_running else "it was not running")
+    again = "; a cos that still runs starts it again when it needs it" if force else ""
+    progress(f"the database is stopped{again}" if was_running else "it was not running")
     return DONE
 
 
