@@ -8,7 +8,7 @@ import os
 import re
 from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from cos.core.postgres.database import Database
 
-MAINTENANCE = "postgres"
-"""The database from which others are renamed and dropped."""
+MAINTENANCE = ("postgres", "template1")
+"""The databases from which another one is renamed and dropped."""
 _HEAD_BYTES = 4096
 _NEWER_SETTINGS = re.compile(rb"^SET transaction_timeout = 0;\n", re.MULTILINE)
 """What pg_dump 17 and newer write at the top, and older servers refuse."""
@@ -42,7 +42,8 @@ class Restoring:
     """A backup that was looked at and may be brought back."""
 
     source: Path
-    programs: Programs
+    reader: Programs
+    writer: Programs
     server: Server
     database: str
     """The name of the one that it goes into."""
@@ -60,10 +61,14 @@ async def prepare_restore(database: Database, source: Path, *, bin_dir: Path | N
     """
     await refuse_others(database)
     server = await server_of(database)
-    programs = await asyncio.to_thread(find_programs, ("pg_restore", "psql"), server, bin_dir)
-    await _check_backup(programs, source)
+    # What reads the backup never talks to the server, so it need not encrypt.
+    reader = await asyncio.to_thread(find_programs, ("pg_restore",), replace(server, has_tls=False), bin_dir)
+    writer = await asyncio.to_thread(find_programs, ("psql",), server, bin_dir)
+    await _check_backup(reader, source)
     (row,) = await database.fetch(core_statements("server")["tables"])
-    return Restoring(source=source, programs=programs, server=server, database=row["name"], is_empty=row["count"] == 0)
+    return Restoring(
+        source=source, reader=reader, writer=writer, server=server, database=row["name"], is_empty=row["count"] == 0
+    )
 
 
 async def restore(database: Database, restoring: Restoring) -> None:
@@ -75,7 +80,9 @@ async def restore(database: Database, restoring: Restoring) -> None:
     if restoring.is_empty:
         await _load(restoring, database.conninfo)
         return
-    name, maintenance = restoring.database, make_conninfo(database.conninfo, dbname=MAINTENANCE)
+    name = restoring.database
+    beside = next(other for other in MAINTENANCE if other != name)
+    maintenance = make_conninfo(database.conninfo, dbname=beside)
     fresh, old = f"{name[:30]}_cos_restoring", f"{name[:30]}_cos_replaced"
     try:
         # What a restore that was killed left.
@@ -140,9 +147,9 @@ async def _read(programs: Programs, source: Path, *options: str) -> bytes:
 
 async def _load(restoring: Restoring, conninfo: str) -> None:
     """One transaction, which is committed only when the backup was read to its end."""
-    read: list[Path | str] = [restoring.programs.path("pg_restore"), "--file=-", *NOTHING_OF_THIS_SERVER]
+    read: list[Path | str] = [restoring.reader.path("pg_restore"), "--file=-", *NOTHING_OF_THIS_SERVER]
     write: list[Path | str] = [
-        restoring.programs.path("psql"),
+        restoring.writer.path("psql"),
         "--no-psqlrc",
         "--quiet",
         "--set=ON_ERROR_STOP=1",
