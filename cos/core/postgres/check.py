@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -12,8 +13,6 @@ from cos.core.postgres.statements import core_statements
 from cos.core.postgres.sweep import RETURN_SECONDS, sweep_orphans, turn_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from cos.core.postgres.database import Connection, Database
     from cos.core.postgres.journal import PostgresJournal
 
@@ -73,15 +72,9 @@ async def repair_journal(database: Database, journal: PostgresJournal) -> list[s
     ]
     for row in await database.fetch(sql["expire_dead_approvals"]):
         done.append(f"request {row['id']} of session {row['session_id']} is expired: its turn had ended")
-    for row in await database.fetch(sql["turns_to_answer"]):
-        turn = turn_of(row)
-
-        async def work(connection: Connection, session_id: UUID = turn.session_id) -> list[str]:
-            await connection.execute(core_statements("journal")["lock_session"], {"session_id": session_id})
-            rows = await (await connection.execute(sql["turns_to_answer"])).fetchall()
-            return await _answered(connection, journal, [row for row in rows if row["session_id"] == session_id])
-
-        done += await database.transaction(work)
+    unanswered = await database.fetch(sql["turns_to_answer"], {"session_id": None})
+    for session_id in dict.fromkeys(row["session_id"] for row in unanswered):
+        done += await database.transaction(partial(_answer, journal=journal, session_id=session_id))
     return done
 
 
@@ -92,9 +85,12 @@ async def _let_all_return(database: Database) -> None:
     await asyncio.sleep(row["seconds"])
 
 
-async def _answered(connection: Connection, journal: PostgresJournal, rows: Iterable[dict[str, object]]) -> list[str]:
+async def _answer(connection: Connection, *, journal: PostgresJournal, session_id: UUID) -> list[str]:
+    """Give results to the calls of a session that have none, as its only writer."""
+    key = {"session_id": session_id}
+    await connection.execute(core_statements("journal")["lock_session"], key)
     done = []
-    for row in rows:
+    for row in await (await connection.execute(core_statements("check")["turns_to_answer"], key)).fetchall():
         turn = turn_of(row)
         for call_id in await journal.settle_in(connection, turn, TurnStatus.INTERRUPTED):
             done.append(f"call {call_id} of turn {turn.turn_id} had no result and has one now: it was interrupted")

@@ -101,10 +101,11 @@ RETURNING a.session_id, a.turn_id, a.id::text AS id;
 
 -- name: turns_to_answer
 -- Closed turns with calls that have no result, in sessions where nothing was said after them: a result put there is in
--- its place.
+-- its place. Of one session, or (NULL) of all.
 SELECT DISTINCT t.id, t.session_id, t.profile_id, t.parent_turn_id, t.tags, t.depth
 FROM tool_calls c JOIN messages m ON m.id = c.message_id JOIN turns t ON t.id = c.turn_id
 WHERE t.completed_at IS NOT NULL AND t.undone_at IS NULL AND m.active
+  AND (%(session_id)s::uuid IS NULL OR c.session_id = %(session_id)s)
   AND NOT EXISTS (SELECT FROM messages r WHERE r.session_id = c.session_id AND r.call_id = c.call_id)
   AND NOT EXISTS (SELECT FROM messages later
                   LEFT JOIN tool_calls o ON o.message_id = m.id AND o.call_id = later.call_id
