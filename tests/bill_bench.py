@@ -24,8 +24,7 @@ from cos.core.paths import Paths
 from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.database import Database, Row
 from cos.core.postgres.plugin_loans import plugin_host
-from cos.core.postgres.schema import apply_schema
-from cos.core.postgres.statements import plugin_schema
+from cos.core.postgres.schema import apply_plugin_schemas
 from cos.plugins.bill.figures import Figures, Report
 from cos.plugins.bill.reports import BillReports
 
@@ -136,9 +135,7 @@ async def bill_bench(
     try:
         folder.mkdir(exist_ok=True)
         (folder / "commonos.toml").write_text(f'plugins = ["bill"]\n[bill]\ntimezone = "{timezone}"\n{toml}\n{PRICES}')
-        schema = plugin_schema("bill")
-        assert schema is not None
-        await apply_schema(database, schema)
+        await apply_plugin_schemas(database, ["bill"])
         config = load_config(Paths.from_environment({"COS_HOME": str(folder)}))
         events, hooks = list[CoreEvent](), HookBus()
         host = plugin_host(database, config, ["home", "work"], events.append)

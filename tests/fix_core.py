@@ -13,7 +13,6 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from cos.core.postgres.database import Database
-from cos.core.postgres.schema import schema_digest
 from cos.core.postgres.statements import before_schema, core_schema, core_statements
 
 if TYPE_CHECKING:
@@ -34,8 +33,10 @@ def core_template(postgres_server: ConnectionTarget, postgres_admin: psycopg.Con
     postgres_admin.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     with psycopg.connect(make_conninfo(**postgres_server.conninfo_parameters(name)), autocommit=True) as connection:
         connection.execute(before_schema())
-        connection.execute(core_schema())
-        connection.execute(core_statements("start")["note_applied"], {"digest": schema_digest(core_schema())})
+        schema = core_schema()
+        connection.execute(schema.text)
+        note = {"digest": schema.digest, "name": schema.name, "number": schema.number}
+        connection.execute(core_statements("start")["note_applied"], note)
         for profile in PROFILES:
             connection.execute(core_statements("start")["add_profile"], {"id": profile})
     return name

@@ -26,9 +26,8 @@ from cos.core.plugins import LoadedPlugins, load_plugins
 from cos.core.postgres.database import Database, Row
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.plugin_loans import plugin_host
-from cos.core.postgres.schema import apply_schema
+from cos.core.postgres.schema import apply_plugin_schemas
 from cos.core.postgres.sessions import Sessions
-from cos.core.postgres.statements import plugin_schema
 from tests.tool_context import RecordingContext
 
 if TYPE_CHECKING:
@@ -98,9 +97,7 @@ async def memory_bench(url: str, folder: Path, toml: str = "", *, size: int = 4)
     try:
         folder.mkdir(exist_ok=True)
         (folder / "commonos.toml").write_text(f'plugins = ["memory"]\n[memory]\n{toml}\n')
-        schema = plugin_schema("memory")
-        assert schema is not None
-        await apply_schema(database, schema)
+        await apply_plugin_schemas(database, ["memory"])
         config = load_config(Paths.from_environment({"COS_HOME": str(folder)}))
         events, hooks = list[CoreEvent](), HookBus()
         host = plugin_host(database, config, ["home", "work"], events.append)

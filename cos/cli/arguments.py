@@ -6,6 +6,7 @@ import argparse
 from datetime import date
 
 from cos import __version__
+from cos.cli.db_arguments import db_arguments
 from cos.cli.memory_arguments import memory_arguments
 from cos.cli.session_arguments import sessions_arguments
 
@@ -18,6 +19,8 @@ COMMANDS = {
     "skills": "cos.cli.skills",
     "memory": "cos.cli.plugin_command",
     "export": "cos.cli.export",
+    "config": "cos.cli.config",
+    "db": "cos.cli.db",
     "doctor": "cos.cli.doctor",
 }
 """Command -> the module that runs it, imported only then."""
@@ -41,6 +44,8 @@ def build_parser() -> argparse.ArgumentParser:
     _skills(commands.add_parser("skills", help="list and check the skills of the profiles"))
     memory_arguments(commands.add_parser("memory", help="what agents remember: list, add, edit, remove"))
     _export(commands.add_parser("export", help="write a session as Markdown or JSON"))
+    db_arguments(commands.add_parser("db", help="the database: address, server, psql, backup, restore, check"))
+    _config(commands.add_parser("config", help="every setting with who set it, and the paths"))
     _doctor(commands.add_parser("doctor", help="check everything and say what to do"))
     return parser
 
@@ -136,6 +141,16 @@ def _export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--thinking", action="store_true", help="show in Markdown what the model thought; JSON always holds it"
     )
+
+
+def _config(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Every setting as it takes effect, with its source. A flag wins over the environment, that over the profile, "
+        "that over commonos.toml, that over the default. Files in the working folder are never read."
+    )
+    parser.add_argument("key", metavar="KEY", nargs="?", help="only this setting, or this table, such as database")
+    _profile(parser)
+    parser.add_argument("--json", action="store_true", help="print them as JSON")
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:

@@ -28,7 +28,7 @@ from cos.core.paths import Paths
 from cos.core.plugin_host import PluginHost
 from cos.core.plugins import load_plugins
 from cos.core.postgres.database import Database
-from cos.core.postgres.schema import apply_core_schema
+from cos.core.postgres.schema import apply_core_schema, apply_plugin_schemas
 from cos.core.postgres.statements import core_statements
 from cos.core.profiles import Profile, load_profile, open_workspace, profile_folders, profile_named
 from cos.core.skills.commands import shadowed
@@ -194,6 +194,7 @@ class Examination:
         database, embedded = await open_database(self.config, request)
         try:
             await apply_core_schema(database)
+            await apply_plugin_schemas(database, self.config.settings.plugins)
             (row,) = await database.fetch(core_statements("start")["server_version"])
         finally:
             await close_database(database, embedded)

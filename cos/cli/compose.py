@@ -49,9 +49,8 @@ from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.last_turns import LastTurns
 from cos.core.postgres.listener import Listener
 from cos.core.postgres.plugin_loans import plugin_host
-from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_schema
+from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schemas
 from cos.core.postgres.sessions import Sessions
-from cos.core.postgres.statements import plugin_schema
 from cos.core.postgres.sweep import SWEEP_SECONDS, Sweeper
 from cos.core.profiles import Profile, load_profiles, profile_named
 from cos.core.queue import AnnouncedSteers
@@ -254,7 +253,4 @@ def _register_policy(
 async def _apply_schemas(database: Database, config: Config, profiles: Mapping[str, Profile]) -> None:
     await apply_core_schema(database)
     await add_profiles(database, list(profiles))
-    for name in config.settings.plugins:
-        schema = plugin_schema(name)
-        if schema is not None:
-            await apply_schema(database, schema)
+    await apply_plugin_schemas(database, config.settings.plugins)

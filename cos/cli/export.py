@@ -13,12 +13,13 @@ from cos.cli.opening import StartRequest, close_database, open_database
 from cos.core.config import load_config
 from cos.core.effective import Flags
 from cos.core.export import export_session
-from cos.core.export_file import FileIsThereError, export_to_file
+from cos.core.export_file import export_to_file
 from cos.core.paths import Paths
 from cos.core.postgres.database import Database
 from cos.core.postgres.exports import Exports
 from cos.core.postgres.schema import apply_core_schema
 from cos.core.postgres.sessions import Sessions
+from cos.core.whole_file import FileIsThereError
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -17,8 +17,8 @@ from cos.core.config import Config
 from cos.core.effective import (
     Flags,
     effective_database_url,
+    effective_state_dir,
 )
-from cos.core.embedded.folders import default_state_dir
 from cos.core.embedded.server import EmbeddedPostgres
 from cos.core.errors import DatabaseError
 from cos.core.postgres.database import Database
@@ -52,12 +52,12 @@ async def open_database(config: Config, request: StartRequest) -> tuple[Database
     url = effective_database_url(config, request.env)
     if url.value is not None:
         try:
-            conninfo = make_conninfo(url.value, application_name="cos")
+            conninfo = make_conninfo(url.value)
         except psycopg.ProgrammingError as error:
             # What libpq quotes may be the password.
             reason = _reason(error).partition(":")[0]
             raise DatabaseError(f"the address of the database ({url.source}) is wrong: {reason}") from error
-        return await Database(conninfo).open(), None
+        return await Database(conninfo, name=client_name(request.surface)).open(), None
     embedded = embedded_postgres(config, request.say)
     try:
         target = await asyncio.to_thread(embedded.attach)
@@ -66,10 +66,16 @@ async def open_database(config: Config, request: StartRequest) -> tuple[Database
         except psycopg.Error as error:
             raise DatabaseError(f"the database in {target.host} refused: {_reason(error)}. Try again") from error
         conninfo = make_conninfo(**target.conninfo_parameters())
-        return await Database(conninfo, reattach=embedded.attach).open(), embedded
+        name = client_name(request.surface)
+        return await Database(conninfo, name=name, reattach=embedded.attach).open(), embedded
     except BaseException:
         await asyncio.to_thread(embedded.leave)
         raise
+
+
+def client_name(surface: str) -> str:
+    """What this process is called in the server's list of clients: `Client.words` reads it."""
+    return f"{surface} {os.getpid()}"
 
 
 async def close_database(database: Database, embedded: EmbeddedPostgres | None) -> None:
@@ -85,5 +91,5 @@ def _reason(error: psycopg.Error) -> str:
 def embedded_postgres(config: Config, say: Callable[[str], None] = lambda line: None) -> EmbeddedPostgres:
     """The user's own server, as configured; nothing is started."""
     settings = config.settings.database
-    folder: Path = settings.data_dir or default_state_dir(config.paths.data_dir)
+    folder = effective_state_dir(config).value
     return EmbeddedPostgres(folder, bin_dir=settings.bin_dir, run_as=settings.run_as, say=say)

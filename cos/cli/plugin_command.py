@@ -19,8 +19,7 @@ from cos.core.first_start import install_shipped
 from cos.core.paths import Paths
 from cos.core.plugins import load_plugins
 from cos.core.postgres.plugin_loans import plugin_host
-from cos.core.postgres.schema import apply_core_schema, apply_schema
-from cos.core.postgres.statements import plugin_schema
+from cos.core.postgres.schema import apply_core_schema, apply_plugin_schemas
 from cos.core.profiles import load_profiles, profile_named
 
 PLUGIN_OF: Final = {"cost": "bill", "memory": "memory"}
@@ -47,9 +46,7 @@ async def _run(options: argparse.Namespace, plugin: str) -> int:
     database, embedded = await open_database(config, request)
     try:
         await apply_core_schema(database)
-        schema = plugin_schema(plugin)
-        if schema is not None:
-            await apply_schema(database, schema)
+        await apply_plugin_schemas(database, [plugin])
         host = plugin_host(database, config, list(profiles), lambda event: None)
         loaded = await load_plugins([plugin], config.plugin_settings, paths.plugins_dir, HookBus(), host=host)
         try:

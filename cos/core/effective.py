@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
@@ -16,7 +17,8 @@ from cos.agent.tags import Tag, merge_tags
 from cos.core.api_keys import ApiKey, api_key
 from cos.core.config import Config
 from cos.core.config_errors import ConfigError
-from cos.core.masking import HIDDEN, masked_url, shown
+from cos.core.embedded.folders import default_state_dir
+from cos.core.masking import masked_url, shown
 from cos.core.profiles import Profile
 from cos.core.settings import database_url, http_url
 from cos.core.switch import switched
@@ -77,6 +79,12 @@ def effective_database_url(config: Config, env: Mapping[str, str]) -> Sourced[st
     if url := _from_environment(env, "COS_DATABASE_URL", database_url):
         return url
     return _common(config, config.settings.database, "url")
+
+
+def effective_state_dir(config: Config) -> Sourced[Path]:
+    """The folder of the embedded Postgres, whether it is used or not."""
+    chosen: Sourced[Path | None] = _common(config, config.settings.database, "data_dir")
+    return Sourced(chosen.value or default_state_dir(config.paths.data_dir), chosen.source)
 
 
 def effective_base_url(profile: Profile, env: Mapping[str, str]) -> Sourced[str | None]:
@@ -158,11 +166,15 @@ def _common_values(config: Config, env: Mapping[str, str], flags: Flags) -> dict
     origin = "environment COS_HOME" if paths.source == "COS_HOME" else "default"
     return {
         "config_dir": Sourced(paths.config_dir, origin),
+        "config_file": Sourced(paths.config_file, origin),
         "data_dir": Sourced(paths.data_dir, origin),
+        "log_file": Sourced(paths.log_file, origin),
         "plugins": _common(config, settings, "plugins"),
+        "default_profile": _common(config, settings, "default_profile"),
         "profile": effective_profile(config, env, flags),
         "database.url": effective_database_url(config, env),
-        **{f"database.{name}": _common(config, settings.database, name) for name in ("data_dir", "bin_dir", "run_as")},
+        "database.data_dir": effective_state_dir(config),
+        **{f"database.{name}": _common(config, settings.database, name) for name in ("bin_dir", "run_as")},
         "approvals.timeout_seconds": effective_approval_timeout(config, flags),
         "agent.max_steps": _common(config, settings.agent, "max_steps"),
         **{
@@ -178,20 +190,29 @@ def _profile_values(profile: Profile, env: Mapping[str, str], flags: Flags) -> d
     names = [name for name in type(settings).model_fields if name not in {"agent", "approvals", "delegation"}]
     values = {name: _of_profile(profile, settings, name) for name in names}
     return {
+        "profile_file": Sourced(profile.config_file, f"profile {profile.id}"),
         **values,
         "base_url": effective_base_url(profile, env),
         "tags": effective_tags(profile, flags),
         "workspace": effective_workspace(profile),
         "approvals.mode": effective_approval_mode(profile, flags),
+        "approvals.rules": _rules(profile),
         "delegation.model": _of_profile(profile, settings.delegation, "model"),
         **({"api_key": _key(profile, env)} if settings.provider == "anthropic" else {}),
     }
 
 
+def _rules(profile: Profile) -> Sourced[str]:
+    rules = _of_profile(profile, profile.settings.approvals, "rules")
+    count = len(rules.value)
+    return Sourced(f"{count} rule{'' if count == 1 else 's'}" if count else "none", rules.source)
+
+
 def _key(profile: Profile, env: Mapping[str, str]) -> Sourced[str | None]:
     key = api_key(profile, env)
     if isinstance(key, ApiKey):
-        return Sourced(HIDDEN, f"environment {profile.settings.api_key_env}")
+        variable = profile.settings.api_key_env
+        return Sourced(f"set (from {variable})", f"environment {variable}")
     return Sourced(None, f"missing from environment {key.variable}")
 
 

@@ -3,7 +3,8 @@
 CosError
 ├── CommandError           the user: no such slash command, or not in this way
 ├── DatabaseError          the database's owner: it does not answer, or refuses
-│   └── LostTurnError      nobody: another process closed this turn; stop writing to it
+│   ├── LostTurnError      nobody: another process closed this turn; stop writing to it
+│   └── NewerSchemaError   the user: a newer cos made the tables; update this one
 ├── PluginError            the user: an enabled plugin is missing, or does not register
 ├── SearchError            the user: what was looked for takes too long to find
 ├── SessionError           the user: no such session, it belongs to another profile, or it cannot be changed now
@@ -25,6 +26,10 @@ class DatabaseError(CosError):
 
 class LostTurnError(DatabaseError):
     """Another process found this turn's owner gone and closed the turn."""
+
+
+class NewerSchemaError(DatabaseError):
+    """The tables were made by a newer cos than this one."""
 
 
 class PluginError(CosError):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cos.agent.errors import CosError
 from cos.core.export import Format, export_session
+from cos.core.whole_file import put_in_place, refuse_existing
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -18,11 +19,7 @@ if TYPE_CHECKING:
 
 
 class ExportError(CosError):
-    """The file cannot be written, or there is one already."""
-
-
-class FileIsThereError(ExportError):
-    """There is such a file, and it was not to be replaced."""
+    """The file cannot be written."""
 
 
 async def export_to_file(
@@ -36,42 +33,15 @@ async def export_to_file(
         SessionError: there is no such session, or it was deleted while it was read.
     """
     try:
-        await asyncio.to_thread(_check, target, force=force)
+        if not force:
+            await asyncio.to_thread(refuse_existing, target)
         handle, name = tempfile.mkstemp(prefix=".cos-export-", dir=target.parent)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
                 count = await export_session(exports, session_id, format, file.write, thinking=thinking)
-            await asyncio.to_thread(_put, Path(name), target, force=force)
+            await asyncio.to_thread(put_in_place, Path(name), target, force=force)
         finally:
             await asyncio.to_thread(Path(name).unlink, missing_ok=True)
     except OSError as error:
         raise ExportError(f"{target} cannot be written: {error.strerror or error}; give another file") from error
     return count
-
-
-def _check(target: Path, *, force: bool) -> None:
-    """Before anything is read, though only `_put` is sure."""
-    if not force and os.path.lexists(target):
-        raise _exists(target)
-
-
-def _put(temporary: Path, target: Path, *, force: bool) -> None:
-    """Give the finished file its name, when the disk has it."""
-    with temporary.open("rb") as file:
-        os.fsync(file.fileno())
-    if force:
-        temporary.replace(target)
-        return
-    try:
-        # Unlike a rename, a link fails when somebody else was first.
-        os.link(temporary, target)
-    except FileExistsError:
-        raise _exists(target) from None
-    except OSError:
-        # A file system without hard links.
-        _check(target, force=force)
-        temporary.replace(target)
-
-
-def _exists(target: Path) -> FileIsThereError:
-    return FileIsThereError(f"{target} exists; give another file")

@@ -102,6 +102,7 @@ class Registrations:
     contexts: list[Context] = field(default_factory=list)
     closers: list[Close] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
+    database_checks: list[Check] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     cli: dict[str, Cli] = field(default_factory=dict)
     offers: dict[str, Any] = field(default_factory=dict)
@@ -290,6 +291,10 @@ class PluginContext:
     def register_check(self, check: Check) -> None:
         """Have `check` looked at after the start and by `cos doctor`."""
         self._registrations.checks.append(check)
+
+    def register_database_check(self, check: Check) -> None:
+        """Have `check` look at the whole of the plugin's own tables in `cos db check`."""
+        self._registrations.database_checks.append(check)
 
     def on_close(self, close: Close) -> None:
         """Await `close` when the program ends."""

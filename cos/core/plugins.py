@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cos.agent.hooks import HookBus
     from cos.agent.tools import Tool
     from cos.core.commands import Command
+    from cos.core.plugin_api import Check
     from cos.core.plugin_host import PluginHost
 
 log = logging.getLogger("cos.plugins")
@@ -80,15 +81,11 @@ class LoadedPlugins:
 
     async def findings(self) -> list[str]:
         """What the plugins' checks have to say. One that fails says so itself."""
-        found: list[str] = []
-        for name, registered in self.registrations.items():
-            for check in registered.checks:
-                try:
-                    found += await check()
-                except Exception as error:
-                    log.exception("a check of plugin %s failed", name)
-                    found.append(f"A check of the plugin {name} failed: {error}")
-        return found
+        return await _said({name: registered.checks for name, registered in self.registrations.items()})
+
+    async def database_findings(self) -> list[str]:
+        """As `findings`, of the plugins' own tables."""
+        return await _said({name: registered.database_checks for name, registered in self.registrations.items()})
 
     async def context_for(self, profile_id: str) -> list[tuple[str, str]]:
         """The texts that plugins add to the frozen context of a new session, each with the plugin's name.
@@ -117,6 +114,18 @@ class LoadedPlugins:
                     await close()
                 except Exception:
                     log.exception("plugin %s failed while closing", name)
+
+
+async def _said(checks: Mapping[str, Sequence[Check]]) -> list[str]:
+    found: list[str] = []
+    for name, its_checks in checks.items():
+        for check in its_checks:
+            try:
+                found += await check()
+            except Exception as error:
+                log.exception("a check of plugin %s failed", name)
+                found.append(f"A check of the plugin {name} failed: {error}")
+    return found
 
 
 async def load_plugins(

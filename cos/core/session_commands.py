@@ -15,8 +15,9 @@ from cos.core.agent_lines import agent_lines
 from cos.core.commands import Command, CommandAnswer, CommandCall
 from cos.core.errors import CommandError
 from cos.core.export import Format
-from cos.core.export_file import FileIsThereError, export_to_file
+from cos.core.export_file import export_to_file
 from cos.core.inbound import Accepted, Inbound
+from cos.core.whole_file import FileIsThereError
 
 if TYPE_CHECKING:
     from cos.agent.provider import Provider

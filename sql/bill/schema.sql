@@ -1,3 +1,4 @@
+-- Schema 1. Whoever changes this file raises the number.
 -- CommonBill's tables. Runs once per version of this text, under the lock of the schemas; every statement may run again.
 -- There is no foreign key to the core's tables: what a call cost outlives the session that made it.
 
@@ -237,4 +238,20 @@ BEGIN
     -- While bill_state is empty, bill_facts reads the rows.
     INSERT INTO bill_sums SELECT * FROM bill_facts(NULL, NULL, NULL, tz);
     INSERT INTO bill_state (timezone) VALUES (tz);
+END $$;
+
+-- How the first version counted: a second trigger would count every call twice.
+DROP TRIGGER IF EXISTS model_calls_days ON model_calls;
+DROP FUNCTION IF EXISTS bill_keep_days();
+DROP FUNCTION IF EXISTS bill_facts(date, date, text);
+DROP TABLE IF EXISTS bill_days;
+-- What is counted, and how, may have changed with this version: all calls are summed up again.
+DO $$
+DECLARE
+    tz text := (SELECT s.timezone FROM bill_state s);
+BEGIN
+    IF tz IS NOT NULL THEN
+        DELETE FROM bill_state;
+        PERFORM bill_use_timezone(tz);
+    END IF;
 END $$;

@@ -4,3 +4,6 @@ CREATE TABLE IF NOT EXISTS applied_schemas (
     digest text PRIMARY KEY,  -- SHA-256 of the text of the schema, in hexadecimal
     applied_at timestamptz NOT NULL DEFAULT now()
 );
+-- Whose schema it is, `core` or a plugin, and its number: a program that knows only a lower one leaves it alone.
+ALTER TABLE applied_schemas ADD COLUMN IF NOT EXISTS name text;
+ALTER TABLE applied_schemas ADD COLUMN IF NOT EXISTS number integer;

@@ -1,3 +1,4 @@
+-- Schema 1. Whoever changes this file raises the number.
 -- The whole current truth of the core's tables. Runs once per version of this text, under one advisory lock; every
 -- statement may run again.
 

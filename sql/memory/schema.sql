@@ -1,3 +1,4 @@
+-- Schema 1. Whoever changes this file raises the number.
 -- The memory's table. Runs once per version of this text, under the lock of the schemas; every statement may run again.
 -- There is no foreign key to the core's tables: what is remembered outlives the session that wrote it.
 

@@ -70,7 +70,7 @@ def texts(count: int) -> Iterator[tuple[str, str]]:
 def fill(url: str, count: int) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(before_schema())
-        connection.execute(core_schema())
+        connection.execute(core_schema().text)
         connection.execute(b"SET synchronous_commit = off; SET maintenance_work_mem = '512MB'")
         definition = connection.execute(b"SELECT pg_get_indexdef('messages_words'::regclass)").fetchall()[0][0]
         connection.execute(b"DROP INDEX messages_words")

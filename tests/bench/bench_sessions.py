@@ -62,7 +62,7 @@ WHERE (last_activity_at, id) < (%s, %s) ORDER BY last_activity_at DESC, id DESC 
 
 def fill(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(core_schema())
+        connection.execute(core_schema().text)
         connection.execute(core_statements("start")["add_profile"], {"id": "home"})
         for statement in FILL.split(";\n"):
             if statement.strip():

@@ -20,10 +20,11 @@ from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, Tu
 from cos.agent.tags import merge_tags
 from cos.core.errors import SessionError
 from cos.core.export import Format, export_session
-from cos.core.export_file import ExportError, FileIsThereError, export_to_file
+from cos.core.export_file import ExportError, export_to_file
 from cos.core.postgres.database import Database
 from cos.core.postgres.exports import PAGE, Exports
 from cos.core.postgres.journal import PostgresJournal
+from cos.core.whole_file import FileIsThereError
 
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
 

@@ -16,7 +16,7 @@ from psycopg.conninfo import make_conninfo
 from cos.core.errors import DatabaseError
 from cos.core.postgres.database import Connection, Database
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_schema, create_database
-from cos.core.postgres.statements import core_statements, read_statements
+from cos.core.postgres.statements import Schema, core_statements, read_statements
 from cos.core.shipped import shipped
 
 ROOT = Path(__file__).parents[2]
@@ -81,7 +81,8 @@ async def test_a_start_waits_for_no_table_when_the_schema_was_applied_before(dat
 
 async def test_a_new_schema_gives_way_to_a_turn_in_a_knot_of_locks(database: Database) -> None:
     """The turn holds `turns` and wants `sessions`; the schema takes them the other way round."""
-    schema: LiteralString = "LOCK TABLE sessions; ALTER TABLE turns ADD COLUMN IF NOT EXISTS knot integer"
+    text: LiteralString = "LOCK TABLE sessions; ALTER TABLE turns ADD COLUMN IF NOT EXISTS knot integer"
+    schema = Schema(name="knot", number=1, text=text)
 
     async def turn(connection: Connection) -> asyncio.Task[None]:
         await connection.execute(b"LOCK TABLE turns IN ROW EXCLUSIVE MODE")
@@ -98,7 +99,8 @@ async def test_a_new_schema_gives_way_to_a_turn_in_a_knot_of_locks(database: Dat
 
 async def test_a_plugins_tables_join_the_cores(database: Database, core_url: str) -> None:
     for _ in range(2):
-        await apply_schema(database, "CREATE TABLE IF NOT EXISTS notes (id integer)")
+        text: LiteralString = "CREATE TABLE IF NOT EXISTS notes (id integer)"
+        await apply_schema(database, Schema(name="notes", number=1, text=text))
     assert tables(core_url) == {*TABLES, "notes"}
 
 

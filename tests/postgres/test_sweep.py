@@ -96,7 +96,7 @@ async def test_the_session_of_an_interrupted_turn_goes_on(core_url: str, tmp_pat
 async def cut(admin: psycopg.Connection, database: Database, *, all_of_it: bool) -> None:
     """Cut a living process' connections, or only the one that holds its lock, and wait until the server knows."""
     assert database._lock_holder is not None
-    which = "pid = %s" if not all_of_it else "application_name = %s"
+    which = "pid = %s" if not all_of_it else "starts_with(application_name, %s)"
     key = f"cos {database.boot_id}" if all_of_it else database._lock_holder.info.backend_pid
     statement = f"FROM pg_stat_activity WHERE {which}".encode()
     admin.execute(b"SELECT pg_terminate_backend(pid) " + statement, [key])

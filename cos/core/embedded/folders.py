@@ -56,6 +56,11 @@ class Folders:
         return self.state / "start.lock"
 
     @property
+    def keep_running(self) -> Path:
+        """While this file is there, the last user does not stop the server."""
+        return self.state / "keep-running"
+
+    @property
     def users_lock(self) -> Path:
         return self.state / "users.lock"
 
@@ -105,7 +110,8 @@ def refuse_other_major(folders: Folders, version: str) -> None:
     if found is not None:
         raise DatabaseVersionError(
             f"Data of PostgreSQL {found} was found in {folders.state}, and the programs here are {version}. "
-            f"Run `cos db upgrade`, or set database.bin_dir to the programs of PostgreSQL {found}."
+            f"Set database.bin_dir to the programs of PostgreSQL {found}. To move to the new version: with them run "
+            f"`cos db backup FILE`, without them and with {folders.state} out of the way `cos db restore FILE`."
         )
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from cos.core.embedded.account import choose_account
 from cos.core.embedded.binaries import find_binaries
 from cos.core.embedded.cluster import Cluster
+from cos.core.embedded.connection import ConnectionTarget, socket_folder
 from cos.core.embedded.copies import reachable_binaries
-from cos.core.embedded.errors import DatabaseStartError, folder_error
+from cos.core.embedded.errors import DatabaseInUseError, DatabaseStartError, DatabaseUnreachableError, folder_error
 from cos.core.embedded.folders import (
     Folders,
     existing_majors,
@@ -22,13 +23,11 @@ from cos.core.embedded.folders import (
     make_version_folders,
     refuse_other_major,
 )
-from cos.core.embedded.locks import FileLock, is_locked
+from cos.core.embedded.locks import FileLock, is_locked, open_private
 from cos.core.embedded.postmaster import POLL_SECONDS, postmaster_pid, read_postmaster_file, stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from cos.core.embedded.connection import ConnectionTarget
 
 SAY_AFTER_SECONDS = 0.3
 LEAVE_SECONDS = 10.0
@@ -47,6 +46,8 @@ class EmbeddedStatus:
     version: str | None
     """Of the programs last started (`18.6`), else of the data (`18`)."""
     socket_dir: Path | None
+    keeps_running: bool
+    """Whether it runs on when its last user leaves."""
     users: int | None
     """Processes that use the server; None where the system does not tell."""
     log: Path | None
@@ -125,11 +126,48 @@ class EmbeddedPostgres:
             start = FileLock(self._folders.start_lock)
             try:
                 # Whoever holds start.lock for longer is starting the server: then we are not the last.
-                if _wait_for(start, LEAVE_SECONDS) and users.try_exclusive():
+                is_last = _wait_for(start, LEAVE_SECONDS) and users.try_exclusive()
+                if is_last and not self._folders.keep_running.exists():
                     stop(self._folders)
             finally:
                 users.release()
                 start.release()
+
+    def keep_running(self) -> None:
+        """Let the server run on when its last user leaves, until `shut_down`. Attach first."""
+        with self._mutex:
+            assert self._folders is not None, "attach first"
+            try:
+                os.close(open_private(self._folders.keep_running, os.O_RDWR))
+            except OSError as error:
+                raise folder_error(error, self._state) from error
+
+    def shut_down(self, *, force: bool = False) -> bool:
+        """Stop the server, whoever keeps it running; false when none runs. Not for a process that has attached.
+
+        Raises:
+            DatabaseInUseError: other processes use it, and `force` is not given.
+            DatabaseUnreachableError: it cannot be stopped from here.
+            DatabaseFolderError: the folder may not be read or written.
+        """
+        try:
+            return self._shut_down(force=force)
+        except OSError as error:
+            raise folder_error(error, self._state) from error
+
+    def target(self) -> ConnectionTarget:
+        """Where the server answers when it runs; nothing is started.
+
+        Raises:
+            DatabaseError: there are no programs or no account to start it with.
+        """
+        status = self.status()
+        if status.socket_dir is not None:
+            return ConnectionTarget(host=str(status.socket_dir))
+        account = choose_account(self._state, self._run_as)
+        major = next(iter(existing_majors(self._state)), None) or find_binaries(self._bin_dir).major
+        folders = Folders(self._state, major)
+        return ConnectionTarget(host=str(socket_folder(folders.run, folders.state, account.uid)))
 
     def status(self) -> EmbeddedStatus:
         """Raises DatabaseFolderError when the folder may not be read."""
@@ -137,6 +175,27 @@ class EmbeddedPostgres:
             return _status(self._state)
         except OSError as error:
             raise folder_error(error, self._state) from error
+
+    def _shut_down(self, *, force: bool) -> bool:
+        was_running = False
+        for major in existing_majors(self._state):
+            folders = Folders(self._state, major)
+            users = FileLock(folders.users_lock)
+            try:
+                with self._starting(folders):
+                    if is_locked(folders.server_lock):
+                        was_running = True
+                        if not users.try_exclusive() and not force:
+                            raise DatabaseInUseError("other processes use the database")
+                        if not stop(folders):
+                            raise DatabaseUnreachableError(
+                                f"The server of {folders.data} cannot be stopped from here; perhaps another container "
+                                "runs it. Stop it there."
+                            )
+                    folders.keep_running.unlink(missing_ok=True)
+            finally:
+                users.release()
+        return was_running
 
     def _become_user(self, folders: Folders) -> bool:
         """Hold users.lock as one of its users; returns whether there is no other."""
@@ -181,8 +240,9 @@ def _status(state: Path) -> EmbeddedStatus:
     folders = next(iter(running or found), None)
     if folders is None:
         return EmbeddedStatus(
-            state_dir=state, data_dir=None, running=False, pid=None, version=None, socket_dir=None, users=0, log=None
-        )
+            state_dir=state, data_dir=None, running=False, pid=None, version=None, socket_dir=None,
+            keeps_running=False, users=0, log=None,
+        )  # fmt: skip
     file = read_postmaster_file(folders.data) if running else None
     return EmbeddedStatus(
         state_dir=state,
@@ -191,6 +251,7 @@ def _status(state: Path) -> EmbeddedStatus:
         pid=postmaster_pid(folders.data) if running else None,
         version=_version(folders),
         socket_dir=file.socket_folder if file else None,
+        keeps_running=folders.keep_running.exists(),
         users=_count_users(folders.users_lock),
         log=folders.log,
     )

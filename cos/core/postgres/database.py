@@ -42,10 +42,18 @@ RECONNECT_SECONDS = 0.5
 class Database:
     """An open pool. `boot_id` names this process; a lock under that name is held as long as the process lives."""
 
-    def __init__(self, conninfo: str, *, reattach: Callable[[], object] | None = None, size: int = POOL_SIZE) -> None:
-        """`reattach` starts a server that has gone away; it blocks and is called on a thread."""
+    def __init__(
+        self,
+        conninfo: str,
+        *,
+        name: str = "",
+        reattach: Callable[[], object] | None = None,
+        size: int = POOL_SIZE,
+    ) -> None:
+        """`name` tells people which process this is; `reattach` starts a server that has gone away, on a thread."""
         self.boot_id: UUID = new_id()
-        self.conninfo = conninfo = make_conninfo(conninfo, application_name=f"cos {self.boot_id}")
+        application = f"cos {self.boot_id} {name}".strip()
+        self.conninfo = conninfo = make_conninfo(conninfo, application_name=application)
         """Where it is, and who connects: also for connections of a kind that the pool does not serve."""
         self._reattach = reattach
         self._was_reattached = False

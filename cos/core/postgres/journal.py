@@ -227,14 +227,20 @@ class PostgresJournal:
             return False
         await self._adopt_reply(connection, turn)
         status = TurnStatus(ending["status"])
-        unanswered = await connection.execute(self._sql["unanswered_calls"], {"turn_id": turn.turn_id})
-        for row in await unanswered.fetchall():
-            await self._settle(connection, turn, row, status)
+        await self.settle_in(connection, turn, status)
         approvals = "cancelled" if status is not TurnStatus.INTERRUPTED else "expired"
         await connection.execute(self._sql["close_turn_approvals"], {"turn_id": turn.turn_id, "status": approvals})
         await connection.execute(self._sql["close_turn"], ending)
         await tell_session(connection, self._database, turn.session_id, turn.profile_id)
         return True
+
+    async def settle_in(self, connection: Connection, turn: TurnInfo, status: TurnStatus) -> list[str]:
+        """Answer the calls of the turn that have no result, as `close_in` does; their ids. It was the last to speak."""
+        unanswered = await connection.execute(self._sql["unanswered_calls"], {"turn_id": turn.turn_id})
+        rows = await unanswered.fetchall()
+        for row in rows:
+            await self._settle(connection, turn, row, status)
+        return [row["call_id"] for row in rows]
 
     async def _adopt_reply(self, connection: Connection, turn: TurnInfo) -> None:
         """Make a message of what was shown of a reply that its process could not append."""

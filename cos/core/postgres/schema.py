@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
-from typing import LiteralString
+from collections.abc import Iterable
 
 import psycopg
 from psycopg import sql
 
-from cos.core.errors import DatabaseError
+from cos.core.errors import DatabaseError, NewerSchemaError
 from cos.core.postgres.database import Connection, Database
-from cos.core.postgres.statements import before_schema, core_schema, core_statements
+from cos.core.postgres.statements import Schema, before_schema, core_schema, core_statements, plugin_schema
 
 log = logging.getLogger("cos.database")
 
@@ -36,6 +35,7 @@ async def apply_core_schema(database: Database) -> None:
     """Create or complete the core's tables; nothing is locked or changed when that was done before.
 
     Raises:
+        NewerSchemaError: a newer cos made them. Nothing was changed.
         DatabaseError: the server is older than PostgreSQL 15, the account may not create tables, or others hold them.
     """
     for row in await database.fetch(core_statements("start")["server_version"]):
@@ -46,16 +46,24 @@ async def apply_core_schema(database: Database) -> None:
     await apply_schema(database, core_schema())
 
 
-async def apply_schema(database: Database, schema: LiteralString) -> None:
+async def apply_plugin_schemas(database: Database, plugins: Iterable[str]) -> None:
+    """As `apply_core_schema`, for the tables of those of the plugins that ship with cos and have some."""
+    for name in plugins:
+        schema = plugin_schema(name)
+        if schema is not None:
+            await apply_schema(database, schema)
+
+
+async def apply_schema(database: Database, schema: Schema) -> None:
     """Create or complete the tables of the core or of a plugin, once for each version of its schema.
 
     Raises:
+        NewerSchemaError: a newer cos made the tables. Nothing was changed.
         DatabaseError: the account may not create tables, or others hold them.
     """
-    digest = schema_digest(schema)
     for attempt in range(1, TRIES + 1):
         try:
-            await database.transaction(lambda connection: _apply(connection, schema, digest))
+            await database.transaction(lambda connection: _apply(connection, schema))
             break
         except DatabaseError as error:
             if attempt == TRIES or not isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
@@ -63,29 +71,42 @@ async def apply_schema(database: Database, schema: LiteralString) -> None:
             log.info("the tables are in use; waiting to complete them")
 
 
-async def _apply(connection: Connection, schema: LiteralString, digest: str) -> None:
+def refuse_newer(name: str, number: int, what: str = "this database") -> None:
+    """Refuse schema `number` of the core or of a shipped plugin when it is newer than this program's.
+
+    Raises:
+        NewerSchemaError
+    """
+    schema = core_schema() if name == "core" else plugin_schema(name)
+    if schema is not None and number > schema.number:
+        whose = "" if name == "core" else f" of the plugin {name}"
+        raise NewerSchemaError(
+            f"{what} was made by a newer cos (schema {number}{whose}, this one knows {schema.number}); update cos"
+        )
+
+
+async def _apply(connection: Connection, schema: Schema) -> None:
     start = core_statements("start")
-    if await _was_applied(connection, digest):
+    if await _was_applied(connection, schema):
         return
     await connection.execute(start["lock_schema"])
     await connection.execute(before_schema())
-    if not await _was_applied(connection, digest):
-        await connection.execute(schema)
-        await connection.execute(start["note_applied"], {"digest": digest})
+    if not await _was_applied(connection, schema):
+        await connection.execute(schema.text)
+        note = {"digest": schema.digest, "name": schema.name, "number": schema.number}
+        await connection.execute(start["note_applied"], note)
 
 
-def schema_digest(schema: str) -> str:
-    """What `applied_schemas` knows a schema by."""
-    return hashlib.sha256(schema.encode()).hexdigest()
-
-
-async def _was_applied(connection: Connection, digest: str) -> bool:
+async def _was_applied(connection: Connection, schema: Schema) -> bool:
     start = core_statements("start")
-    there = await (await connection.execute(start["applied_schemas_exist"])).fetchone()
-    if there is None or not there["exists"]:
+    numbered = await (await connection.execute(start["schemas_are_numbered"])).fetchone()
+    if numbered is None or not numbered["numbered"]:
         return False
-    cursor = await connection.execute(start["was_applied"], {"digest": digest})
-    return await cursor.fetchone() is not None
+    key = {"digest": schema.digest, "name": schema.name}
+    found = await (await connection.execute(start["schema_applied"], key)).fetchone()
+    assert found is not None
+    refuse_newer(schema.name, found["newest"])
+    return bool(found["is_applied"])
 
 
 async def add_profiles(database: Database, ids: list[str]) -> None:

@@ -49,11 +49,11 @@ class Sweeper:
         rows = await self._database.fetch(core_statements("journal")["open_turn_info"], {"turn_id": turn_id})
 
         async def work(connection: Connection) -> bool:
-            return await _close(connection, self._journal, _turn(rows[0]), _LOST)
+            return await _close(connection, self._journal, turn_of(rows[0]), _LOST)
 
         if not rows or not await self._database.transaction(work):
             return False
-        self._say([_turn(rows[0])])
+        self._say([turn_of(rows[0])])
         return True
 
     async def run(self) -> None:
@@ -103,7 +103,7 @@ async def look_for_owners(
     sql = core_statements("journal")
     found: list[tuple[TurnInfo, OwnerState]] = []
     for row in await database.fetch(sql["orphaned_turns"], {"boot_id": database.boot_id, "turn_id": turn_id}):
-        turn, boot_id = _turn(row), row["owner_boot_id"]
+        turn, boot_id = turn_of(row), row["owner_boot_id"]
 
         async def work(connection: Connection, turn: TurnInfo = turn, boot_id: UUID = boot_id) -> OwnerState:
             key = {"key": boot_key(boot_id), "owner_boot_id": boot_id, "seconds": RETURN_SECONDS}
@@ -128,7 +128,8 @@ async def _close(connection: Connection, journal: PostgresJournal, turn: TurnInf
     return await journal.close_in(connection, turn, ending)
 
 
-def _turn(row: Row) -> TurnInfo:
+def turn_of(row: Row) -> TurnInfo:
+    """The turn that a row of `turns` tells of."""
     return TurnInfo(
         profile_id=row["profile_id"],
         session_id=row["session_id"],

@@ -128,6 +128,14 @@ class Ledger:
 
         return await self.database.transaction(work)
 
+    async def wrong_sums(self) -> list[str]:
+        """Each day whose sum is not that of its calls, as a sentence. There is none: a trigger keeps them equal."""
+        return [
+            f"The sums of {row['day']} say {row['summed']} calls for ${row['summed_usd']}, the calls themselves are "
+            f"{row['counted']} for ${row['counted_usd']}. The calls are right; another bill.timezone sums up anew."
+            for row in await self.database.fetch(self._sql["wrong_sums"])
+        ]
+
     async def reprice(self, prices: PriceBook, *, dry_run: bool) -> Repriced:
         """Price the rows that have no price. Rows that have one are never touched."""
         await prices.load()

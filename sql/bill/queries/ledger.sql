@@ -57,3 +57,20 @@ ORDER BY turn_id, ordinal FOR UPDATE;
 UPDATE model_calls
 SET cost_usd = %(cost_usd)s, cache_saved_usd = %(cache_saved_usd)s, rates = %(rates)s, price_source = %(price_source)s
 WHERE turn_id = %(turn_id)s AND ordinal = %(ordinal)s AND cost_usd IS NULL;
+
+-- name: wrong_sums
+-- Days whose sum is not that of their calls, and how many calls each of the two counts.
+WITH summed AS (
+    SELECT day, calls, cost_usd FROM bill_sums WHERE kind = 'all' AND calls <> 0
+), counted AS (
+    SELECT (c.started_at AT TIME ZONE (SELECT s.timezone FROM bill_state s))::date AS day, count(*) AS calls,
+           COALESCE(sum(c.cost_usd), 0) AS cost_usd
+    FROM model_calls c
+    WHERE c.status <> 'running' AND EXISTS (SELECT FROM bill_state)
+    GROUP BY 1
+)
+SELECT COALESCE(s.day, c.day) AS day, COALESCE(s.calls, 0) AS summed, COALESCE(c.calls, 0) AS counted,
+       COALESCE(s.cost_usd, 0) AS summed_usd, COALESCE(c.cost_usd, 0) AS counted_usd
+FROM summed s FULL JOIN counted c USING (day)
+WHERE (s.calls, s.cost_usd) IS DISTINCT FROM (c.calls, c.cost_usd)
+ORDER BY 1;

@@ -145,5 +145,6 @@ WHERE id = %(turn_id)s AND completed_at IS NULL;
 -- The lock is held until the transaction ends, so that the owner cannot come back while its turn is being closed. Whoever
 -- has lost only the connection with its lock has others still; and when the server has just begun, all have lost theirs.
 SELECT NOT pg_try_advisory_xact_lock(%(key)s)
-       OR EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = 'cos ' || %(owner_boot_id)s::text) AS lives,
+       OR EXISTS (SELECT 1 FROM pg_stat_activity
+                  WHERE starts_with(application_name, 'cos ' || %(owner_boot_id)s::text)) AS lives,
        clock_timestamp() < pg_postmaster_start_time() + make_interval(secs => %(seconds)s) AS may_come_back;

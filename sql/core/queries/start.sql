@@ -1,14 +1,17 @@
 -- name: lock_schema
 SELECT pg_advisory_xact_lock(7366130019);
 
--- name: applied_schemas_exist
-SELECT to_regclass('applied_schemas') IS NOT NULL AS exists;
+-- name: schemas_are_numbered
+SELECT EXISTS (SELECT FROM pg_attribute
+               WHERE attrelid = to_regclass('applied_schemas') AND attname = 'number' AND NOT attisdropped) AS numbered;
 
--- name: was_applied
-SELECT 1 FROM applied_schemas WHERE digest = %(digest)s;
+-- name: schema_applied
+SELECT COALESCE(bool_or(digest = %(digest)s), false) AS is_applied, COALESCE(max(number), 0) AS newest
+FROM applied_schemas WHERE name = %(name)s;
 
 -- name: note_applied
-INSERT INTO applied_schemas (digest) VALUES (%(digest)s);
+INSERT INTO applied_schemas (digest, name, number) VALUES (%(digest)s, %(name)s, %(number)s)
+ON CONFLICT (digest) DO UPDATE SET name = excluded.name, number = excluded.number;
 
 -- name: server_version
 SELECT current_setting('server_version_num')::integer AS version;
