@@ -193,8 +193,9 @@ async def core_bench(
     }
     skills = SkillShelf({name: entry.profile.folder for name, entry in agents.items()})
     gateway = Gateway(
-        {name: entry.profile for name, entry in agents.items()}, hooks, journal, sessions, blobs, events.append
-    )
+        {name: entry.profile for name, entry in agents.items()}, hooks, journal, sessions, blobs, events.append,
+        lambda _: provider.missing(),
+    )  # fmt: skip
     contexts = SessionContexts(sessions, plugins, skills)
     dispatcher = Dispatcher(
         agents=agents, gateway=gateway, journal=journal, sessions=sessions, contexts=contexts, publish=events.append,

@@ -127,7 +127,9 @@ async def _compose(
     contexts = SessionContexts(sessions, plugins, skills)
     dispatcher = Dispatcher(
         agents=agents,
-        gateway=Gateway(profiles, hooks, journal, sessions, blobs, feed.publish),
+        gateway=Gateway(
+            profiles, hooks, journal, sessions, blobs, feed.publish, lambda name: providers[name].missing()
+        ),
         journal=journal,
         sessions=sessions,
         contexts=contexts,

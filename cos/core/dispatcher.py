@@ -114,6 +114,7 @@ class Dispatcher:
         Raises:
             CommandError: it is a slash command that does not exist or cannot do what was asked.
             ProfileError, SessionError, TagError: it names what is not there, or does not belong together.
+            ProviderAuthError: the profile's model cannot be called, for want of a key; nothing was accepted.
             DatabaseError: it could not be kept; nothing was accepted.
         """
         return await self._dispatch(inbound)

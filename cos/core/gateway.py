@@ -14,6 +14,7 @@ from cos.agent.hook_rules import first_action
 from cos.agent.identity import NewSession
 from cos.agent.ids import new_id
 from cos.agent.messages import UserMessage
+from cos.agent.provider import ProviderAuthError
 from cos.agent.tags import merge_tags
 from cos.agent.text import title_of
 from cos.core.commands import Commands
@@ -54,7 +55,9 @@ class Gateway:
         sessions: Sessions,
         blobs: PostgresBlobs,
         publish: Callable[[CoreEvent], None],
+        missing: Callable[[str], str],
     ) -> None:
+        """`missing` says what the model of a profile cannot be called without; empty = nothing known."""
         self.commands = Commands()
         """The slash commands of this process; whoever composes the core adds to them."""
         self._profiles = profiles
@@ -63,6 +66,7 @@ class Gateway:
         self._sessions = sessions
         self._blobs = blobs
         self._publish = publish
+        self._missing = missing
         self._begun: dict[str, UUID] = {}
         """The sessions that messages began which are not kept yet, by their client ids."""
 
@@ -72,6 +76,7 @@ class Gateway:
         Raises:
             CommandError: it is a slash command that does not exist or cannot do what was asked.
             ProfileError, SessionError, TagError: it names what is not there, or does not belong together.
+            ProviderAuthError: it wants a model that cannot be called; nothing was begun.
             DatabaseError: its pictures could not be kept.
         """
         returns = await self._hooks.fire(
@@ -87,6 +92,9 @@ class Gateway:
         if answer is not None and answer.context is None:
             began, session_id = answer.turn_id, inbound.session_id
             return Accepted(session_id=session_id, turn_id=began, handled=began is None, command=answer)
+        missing = self._missing(inbound.profile_id)
+        if missing:
+            raise ProviderAuthError(missing)
         session = session or await self._new_session(inbound)
         message_id = new_id()
         reply = await self._reply(inbound, session, message_id)

@@ -12,6 +12,7 @@ import pytest
 
 from cos.agent.provider import ProviderRefused, StreamStarted, TextChunk
 from cos.agent.providers.scripted import MODEL, Script, called, said
+from cos.agent.providers.unavailable import UnavailableProvider
 from cos.cli.running_core import Core
 from cos.core.live import Live, Resync
 from cos.core.session_query import SessionQuery
@@ -213,6 +214,17 @@ async def test_a_message_that_is_not_accepted_comes_back_with_the_reason(core_ho
         await chat.until(lambda: chat.notices())
         assert chat.main.composer.text == "do not lose me"
         assert "database" in chat.notices()
+
+
+async def test_without_a_key_nothing_is_begun_and_the_text_comes_back(core_home: CoreHome) -> None:
+    core_home.providers["home"] = UnavailableProvider(name="anthropic", sentence="NO_KEY is not set; demo needs none.")
+    async with chat_in(core_home) as chat:
+        await chat.say("a question")
+        await chat.until(lambda: "NO_KEY is not set" in chat.notices())
+        await chat.until(lambda: chat.main.composer.text == "a question")
+        assert not (await chat.core.session_list.page(SessionQuery())).rows
+        await chat.say("/help")
+        await chat.until(lambda: chat.app.screen is not chat.main, "a command needs no model")
 
 
 async def test_a_failed_turn_says_so_in_its_header_and_why(core_home: CoreHome) -> None:

@@ -246,6 +246,9 @@ class MockProvider:
     def takes_images(self, model: str) -> bool:
         return True
 
+    def missing(self) -> str:
+        return ""
+
     async def prepare(self) -> None:
         """Nothing to prepare."""
 
