@@ -17,7 +17,7 @@ from cos.cli.running_core import Core
 from cos.core.live import Live, Resync
 from cos.core.session_query import SessionQuery
 from cos.tui.app import CosApp, Opening
-from tests.fix_home import CoreHome
+from tests.fix_home import PROFILES, CoreHome
 from tests.tui.chat import QUICK, Chat, chat_in
 
 HANG: Script = [StreamStarted(MODEL), TextChunk("under way "), "hang"]
@@ -205,6 +205,22 @@ async def test_f6_begins_a_session_of_the_next_profile_while_the_composer_has_th
         await chat.pilot.press("f6")
         assert chat.control.place.profile_id == "work"
         await chat.until(lambda: "client:acme" in chat.screen_text())
+
+
+async def test_f6_goes_past_a_profile_without_a_key_and_lists_mark_it(core_home: CoreHome) -> None:
+    core_home.write_profile("demo", PROFILES["home"])
+    core_home.providers |= {
+        name: UnavailableProvider(name="anthropic", sentence="No key.") for name in ("home", "work")
+    }
+    async with chat_in(core_home) as chat:
+        seen = [chat.control.place.profile_id]
+        assert "another profile: demo, home (no key), work (no key)" in chat.text()
+        for _ in range(3):
+            await chat.pilot.press("f6")
+            seen.append(chat.control.place.profile_id)
+        assert seen == ["home", "demo", "home", "demo"]
+        await chat.say("/profile")
+        await chat.until(lambda: "› demo" in chat.text() and "  work (no key)" in chat.text())
 
 
 async def test_a_message_that_is_not_accepted_comes_back_with_the_reason(core_home: CoreHome) -> None:
