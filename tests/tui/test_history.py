@@ -9,13 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cos.agent.events import Usage
-from cos.agent.identity import NewSession
-from cos.agent.messages import UserMessage
+from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta, Usage
+from cos.agent.identity import NewSession, TurnInfo
+from cos.agent.ids import new_id
+from cos.agent.messages import AssistantMessage, UserMessage
 from cos.agent.provider import ModelReply, ProviderUnavailable, StreamStarted, TextChunk, ThinkingChunk
 from cos.agent.providers.scripted import MODEL, Script, called, said
 from cos.tui.conversation import Conversation
 from cos.tui.history import entries_of, title_of_call
+from cos.tui.live_events import apply_event
 from cos.tui.transcript import AssistantText, Entry, Notice, Thinking, ToolCall, TurnHeader
 from cos.tui.transcript import UserMessage as UserEntry
 from cos.tui.transcript.compacted import Compacted
@@ -24,6 +26,8 @@ from tests.tui.chat import Chat, chat_in
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+    from cos.agent.events import AgentEvent
 
 
 def seen(entries: list[Entry]) -> list[tuple[str, ...]]:
@@ -280,3 +284,35 @@ def test_a_stored_call_is_titled_by_the_first_line_of_what_it_is_about() -> None
     assert title_of_call("memory", {"action": "add", "content": "likes tea\nand more"}) == "likes tea"
     assert title_of_call("memory", {"action": "remove", "old_text": "tea"}) == "tea"
     assert title_of_call("memory", {"action": "list", "content": " \n"}) == "memory"
+
+
+async def test_what_the_demo_thought_is_there_when_its_turn_has_ended_and_is_read_again(core_home: CoreHome) -> None:
+    async with chat_in(core_home) as chat:
+        await chat.ask("think")
+        assert "The demo has no thoughts of its own" in chat.text()
+        await assert_same(chat)
+
+
+@pytest.mark.parametrize(
+    "missed",
+    [[ThinkingDelta], [ThinkingDelta, ThinkingDelta, MessageDelta], [ThinkingDelta, ThinkingDelta], []],
+    ids=len,
+)
+def test_thinking_that_was_missed_in_part_is_whole_with_its_message(missed: list[type]) -> None:
+    """Events that come too fast are left out, from any point on."""
+    turn = TurnInfo(profile_id="home", session_id=new_id(), turn_id=new_id())
+    message_id, conversation = new_id(), Conversation(turn.session_id)
+    blocks = [{"type": "thinking", "thinking": "one two"}, {"type": "text", "text": "so it is"}]
+    message = AssistantMessage(text="so it is", blocks=blocks)
+    events: list[AgentEvent] = [
+        ThinkingDelta(turn=turn, message_id=message_id, text="one "),
+        ThinkingDelta(turn=turn, message_id=message_id, text="two"),
+        MessageDelta(turn=turn, message_id=message_id, text="so it "),
+        MessageDelta(turn=turn, message_id=message_id, text="is"),
+        MessageAdded(turn=turn, message_id=message_id, message=message),
+    ]
+    for kind in missed:
+        events.remove(next(event for event in events if isinstance(event, kind)))
+    for event in events:
+        apply_event(conversation, event)
+    assert seen(conversation.entries) == [("Thinking", "one two"), ("AssistantText", "so it is")]

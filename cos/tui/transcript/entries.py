@@ -290,6 +290,11 @@ class Thinking(Entry):
         self.streaming = True
         self._chunks.append(delta)
 
+    def change(self, **changes: object) -> None:
+        if "text" in changes:
+            self._chunks.clear()
+        super().change(**changes)
+
     def lines(self, width: int, look: Look) -> list[Line]:
         words = len(self.whole().split())
         verb = "thinking" if self.streaming else "thought for a while"
