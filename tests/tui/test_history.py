@@ -9,13 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta, Usage
+from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta, TurnStarted, Usage
 from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.messages import AssistantMessage, UserMessage
 from cos.agent.provider import ModelReply, ProviderUnavailable, StreamStarted, TextChunk, ThinkingChunk
 from cos.agent.providers.scripted import MODEL, Script, called, said
+from cos.tui import wording
 from cos.tui.conversation import Conversation
+from cos.tui.conversations import KEPT_UNUSED, Conversations
 from cos.tui.history import entries_of, title_of_call
 from cos.tui.live_events import apply_event
 from cos.tui.transcript import AssistantText, Entry, Notice, Thinking, ToolCall, TurnHeader
@@ -23,6 +25,7 @@ from cos.tui.transcript import UserMessage as UserEntry
 from cos.tui.transcript.compacted import Compacted
 from tests.fix_home import CoreHome
 from tests.tui.chat import Chat, chat_in
+from tests.tui.long_session import long_session
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -316,3 +319,39 @@ def test_thinking_that_was_missed_in_part_is_whole_with_its_message(missed: list
     for event in events:
         apply_event(conversation, event)
     assert seen(conversation.entries) == [("Thinking", "one two"), ("AssistantText", "so it is")]
+
+
+def test_of_conversations_that_nobody_looks_at_only_a_few_are_kept() -> None:
+    conversations, ids = Conversations(), [new_id() for _ in range(KEPT_UNUSED + 3)]
+    for number, session_id in enumerate(ids):
+        conversations.of(session_id).notice("info", f"number {number}")
+    conversations.take(
+        TurnStarted(turn=TurnInfo(profile_id="home", session_id=ids[0], turn_id=new_id()), started_at=wording.now())
+    )
+    conversations.of(ids[1])
+    conversations.forget_unused()
+    kept = [session_id for session_id in ids if conversations.of(session_id).entries]
+    assert kept == [ids[0], ids[1], *ids[4:]]
+
+
+async def test_a_conversation_that_has_grown_long_goes_on_with_its_newest_page(
+    core_home: CoreHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cos.tui.conversation.MOST_CHARACTERS", 10_000)
+    core_home.script(said("one answer"), said("another answer"))
+    core = await core_home.open()
+    session_id = await long_session(core.database, 200)
+    await core.close()
+    async with chat_in(core_home, session=str(session_id)) as chat:
+        rows = chat.main.conversation._page.rows
+        newest_page = len(rows)
+        await chat.pilot.press("f3")
+        while "question 0\n" not in chat.text():
+            await chat.pilot.press("home")
+        chat.main.composer.load("read on")
+        chat.main.composer.action_submit()
+        await chat.rests()
+        await chat.until(lambda: len(rows) < newest_page + 5, "only the newest page is held")
+        assert "another answer" not in chat.text() and "one answer" in chat.text()
+        await chat.pilot.press("f3", "home")
+        await chat.until(lambda: "question 170" in chat.text(), "what is older can be read again")

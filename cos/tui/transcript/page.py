@@ -90,7 +90,7 @@ class Page:
         self.width = max(1, width)
         for row in self.rows:
             row.drawn, row.measured = None, False
-        self._recent.clear()
+        self._forget_all()
         self._index = LineIndex(_guess(row, self.width) for row in self.rows)
         if place is None:
             return None
@@ -100,7 +100,7 @@ class Page:
     def clear(self) -> None:
         self.rows.clear()
         self._by_key.clear()
-        self._recent.clear()
+        self._forget_all()
         self._index = LineIndex()
 
     def insert(self, at: int, entries: Sequence[Entry]) -> None:
@@ -223,6 +223,12 @@ class Page:
             lines -= len(row.drawn or ())
             row.drawn = None
             row.entry.forget()
+
+    def _forget_all(self) -> None:
+        """Whoever holds the entries longer than this page holds their text alone."""
+        for row in self._recent.values():
+            row.entry.forget()
+        self._recent.clear()
 
 
 def _gap(rows: Sequence[Row], at: int) -> int:
