@@ -194,7 +194,7 @@ async def core_bench(
     skills = SkillShelf({name: entry.profile.folder for name, entry in agents.items()})
     gateway = Gateway(
         {name: entry.profile for name, entry in agents.items()}, hooks, journal, sessions, blobs, events.append,
-        lambda _: provider.missing(),
+        dict.fromkeys(agents, provider),
     )  # fmt: skip
     contexts = SessionContexts(sessions, plugins, skills)
     dispatcher = Dispatcher(

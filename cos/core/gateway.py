@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from cos.agent.hooks import HookBus
     from cos.agent.journal import Journal
+    from cos.agent.provider import Provider
     from cos.core.live import CoreEvent
     from cos.core.postgres.blobs import PostgresBlobs
     from cos.core.postgres.sessions import Sessions
@@ -55,9 +56,8 @@ class Gateway:
         sessions: Sessions,
         blobs: PostgresBlobs,
         publish: Callable[[CoreEvent], None],
-        missing: Callable[[str], str],
+        providers: Mapping[str, Provider],
     ) -> None:
-        """`missing` says what the model of a profile cannot be called without; empty = nothing known."""
         self.commands = Commands()
         """The slash commands of this process; whoever composes the core adds to them."""
         self._profiles = profiles
@@ -66,7 +66,7 @@ class Gateway:
         self._sessions = sessions
         self._blobs = blobs
         self._publish = publish
-        self._missing = missing
+        self._providers = providers
         self._begun: dict[str, UUID] = {}
         """The sessions that messages began which are not kept yet, by their client ids."""
 
@@ -92,7 +92,7 @@ class Gateway:
         if answer is not None and answer.context is None:
             began, session_id = answer.turn_id, inbound.session_id
             return Accepted(session_id=session_id, turn_id=began, handled=began is None, command=answer)
-        missing = self._missing(inbound.profile_id)
+        missing = self._providers[inbound.profile_id].missing()
         if missing:
             raise ProviderAuthError(missing)
         session = session or await self._new_session(inbound)
