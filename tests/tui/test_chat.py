@@ -223,6 +223,17 @@ async def test_f6_goes_past_a_profile_without_a_key_and_lists_mark_it(core_home:
         await chat.until(lambda: "› demo" in chat.text() and "  work (no key)" in chat.text())
 
 
+async def test_after_a_fork_in_the_conversation_typing_goes_on_in_the_composer(core_home: CoreHome) -> None:
+    core_home.script(said("the answer"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("a question")
+        before = chat.control.current
+        await chat.pilot.press("f3", "f")
+        await chat.until(lambda: chat.control.current != before and chat.main.composer.has_focus)
+        await chat.pilot.press(*"/undo")
+        assert chat.main.composer.text == "/undo"
+
+
 async def test_a_message_that_is_not_accepted_comes_back_with_the_reason(core_home: CoreHome) -> None:
     async with chat_in(core_home) as chat:
         await chat.core.database.close()
