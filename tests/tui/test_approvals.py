@@ -105,6 +105,18 @@ async def test_a_key_that_came_too_early_is_said_to_be_not_taken_until_it_is_pre
         assert await decisions(chat) == {"touch one": ("pending", None)}
 
 
+async def test_marking_is_offered_while_other_calls_of_the_step_wait(core_home: CoreHome) -> None:
+    core_home.script(called(*commands("touch one", "touch two")), said("done"))
+    async with chat_in(core_home) as chat:
+        await chat.say("go")
+        await chat.requests(2)
+        await chat.pilot.press("f4")
+        await chat.until(lambda: "Mark" in chat.screen_text().splitlines()[-1])
+        await chat.answer("n")
+        await chat.requests(1)
+        await chat.until(lambda: "Mark" not in chat.screen_text().splitlines()[-1])
+
+
 async def test_where_nothing_waits_the_keyboard_stays_in_the_composer(core_home: CoreHome) -> None:
     async with chat_in(core_home) as chat:
         await chat.pilot.press("f4", *"say")

@@ -150,7 +150,7 @@ class ApprovalsPane(QuestionKeys, can_focus=False):
 
     def show(self, cards: Sequence[Card]) -> None:
         """Set the requests. What is selected stays selected; new ones never move the selection."""
-        before = self.selected
+        before, could_mark = self.selected, self.requests.can_mark
         self.requests.show(cards)
         self.set_class(bool(cards), "-waiting")
         self.can_focus = bool(cards)
@@ -158,6 +158,8 @@ class ApprovalsPane(QuestionKeys, can_focus=False):
             self.post_message(self.Emptied())
         if self.selected != before:
             self._draw_text()
+        elif self.requests.can_mark != could_mark:
+            self.refresh_bindings()
         self.draw()
 
     def mark_seen(self, card: Card) -> None:
