@@ -92,9 +92,7 @@ class Gateway:
         if answer is not None and answer.context is None:
             began, session_id = answer.turn_id, inbound.session_id
             return Accepted(session_id=session_id, turn_id=began, handled=began is None, command=answer)
-        missing = self._providers[inbound.profile_id].missing()
-        if missing:
-            raise ProviderAuthError(missing)
+        self.need_model(inbound.profile_id)
         session = session or await self._new_session(inbound)
         message_id = new_id()
         reply = await self._reply(inbound, session, message_id)
@@ -104,6 +102,15 @@ class Gateway:
         parts = [*inbound.parts, *await kept_parts(inbound.pictures, session.profile_id, self._blobs)]
         message = UserMessage(text=inbound.text, parts=parts, context=answer.context if answer else None)
         return Admitted(session=session, message_id=message_id, message=message)
+
+    def need_model(self, profile_id: str) -> None:
+        """
+        Raises:
+            ProviderAuthError: it is known in advance that the profile's model cannot be called.
+        """
+        missing = self._providers[profile_id].missing()
+        if missing:
+            raise ProviderAuthError(missing)
 
     def kept(self, inbound: Inbound) -> None:
         """The message is in its session: it will not come again to begin one."""
