@@ -188,8 +188,9 @@ async def core_bench(
     }
     skills = SkillShelf({name: entry.profile.folder for name, entry in agents.items()})
     gateway = Gateway(
-        {name: entry.profile for name, entry in agents.items()}, hooks, journal, sessions, blobs, events.append
-    )
+        {name: entry.profile for name, entry in agents.items()}, hooks, journal, sessions, blobs, events.append,
+        dict.fromkeys(agents, provider),
+    )  # fmt: skip
     contexts = SessionContexts(sessions, plugins, skills)
     dispatcher = Dispatcher(
         agents=agents, gateway=gateway, journal=journal, sessions=sessions, contexts=contexts, publish=events.append,

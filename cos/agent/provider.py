@@ -187,6 +187,10 @@ class Provider(Protocol):
         """Whether `model` is known to see pictures."""
         ...
 
+    def missing(self) -> str:
+        """What no call can succeed without, such as a key, as a sentence with what to do; empty = nothing known."""
+        ...
+
     async def prepare(self) -> None:
         """Do what the first call would have to wait for, such as importing an SDK."""
         ...

@@ -80,8 +80,11 @@ def _ask(parser: argparse.ArgumentParser) -> None:
 
 
 def _approvals(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Requests for approval of every session and every running cos on the database."
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    parser.description = (
+        "Requests for approval of every session and every running cos on the database. Without an action: list."
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    parser.set_defaults(action="list", json=False)
     listing = actions.add_parser("list", help="what waits, with the exact text of what would run")
     listing.add_argument("--json", action="store_true", help="print the requests as JSON")
     approve = actions.add_parser("approve", help="allow one call")

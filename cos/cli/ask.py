@@ -108,7 +108,7 @@ async def _one_turn(core: Core, wish: _Wish, output: AskOutput) -> int:
         if turn is None:
             busy = "The session is busy in another cos; waiting for the message's turn."
             output.progress(accepted.trouble or busy)
-            turn = await turn_of_waiting(core, accepted, asyncio.timeout(wish.timeout_seconds))
+            turn = await turn_of_waiting(core, accepted, asyncio.timeout(wish.timeout_seconds), output.progress)
         if isinstance(turn, TurnCompleted):
             return _exit_code(await print_end(core.sessions, turn, output))
         output.session(accepted.session_id)

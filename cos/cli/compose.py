@@ -125,7 +125,7 @@ async def _compose(
     contexts = SessionContexts(sessions, plugins, skills)
     dispatcher = Dispatcher(
         agents=agents,
-        gateway=Gateway(profiles, hooks, journal, sessions, blobs, feed.publish),
+        gateway=Gateway(profiles, hooks, journal, sessions, blobs, feed.publish, providers),
         journal=journal,
         sessions=sessions,
         contexts=contexts,

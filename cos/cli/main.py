@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from cos.cli.arguments import COMMANDS, build_parser
 
@@ -17,8 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the return value is the exit code."""
     options = build_parser().parse_args(arguments)
     _forget_postgres_variables()
-    command = importlib.import_module(COMMANDS[options.command])
-    errors = importlib.import_module("cos.agent.errors")
+    command, errors = _imported(COMMANDS[options.command])
     try:
         code: int = command.run(options)
     except errors.CosError as error:
@@ -31,6 +32,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return CANCELLED
     return code
+
+
+def _imported(command: str) -> tuple[Any, Any]:
+    """The module of a command and that of the errors. Imports leave no garbage: looking for it would only take time."""
+    gc.disable()
+    try:
+        return importlib.import_module(command), importlib.import_module("cos.agent.errors")
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _forget_postgres_variables() -> None:

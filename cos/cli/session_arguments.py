@@ -7,9 +7,13 @@ import argparse
 
 def sessions_arguments(parser: argparse.ArgumentParser) -> None:
     """Give `parser` the actions of `cos sessions`."""
-    parser.description = "Sessions of every profile. An ID may be given by its first characters."
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    _list(actions.add_parser("list", help="the newest sessions"))
+    parser.description = (
+        "Sessions of every profile. An ID may be given by its first characters. Without an action: list."
+    )
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    listing = actions.add_parser("list", help="the newest sessions")
+    _list(listing)
+    parser.set_defaults(action="list", **vars(listing.parse_args([])))
     _search(actions.add_parser("search", help="find what was said in any session"))
     show = _on_one(actions, "show", "print a conversation as plain text")
     show.add_argument("--json", action="store_true", help="print it as one JSON object")

@@ -114,6 +114,7 @@ class Dispatcher:
         Raises:
             CommandError: it is a slash command that does not exist or cannot do what was asked.
             ProfileError, SessionError, TagError: it names what is not there, or does not belong together.
+            ProviderAuthError: the profile's model cannot be called, for want of a key; nothing was accepted.
             DatabaseError: it could not be kept; nothing was accepted.
         """
         return await self._dispatch(inbound)
@@ -222,11 +223,13 @@ class Dispatcher:
 
         Raises:
             SessionError: there is no such session, a turn runs in it, or it has nothing to compact.
+            ProviderAuthError: the profile's model cannot be called, for want of a key.
         """
 
         async def begin() -> UUID:
             async with self.turns.admission[session_id]:
-                await self._sessions.get(session_id)
+                session = await self._sessions.get(session_id)
+                self._gateway.need_model(session.profile_id)
                 if self.turns.is_closing or self.turns.of(session_id) is not None:
                     raise SessionError(_COMPACT_LATER)
                 if not is_worth_it(await self._journal.load_history(session_id)):

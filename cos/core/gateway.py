@@ -14,6 +14,7 @@ from cos.agent.hook_rules import first_action
 from cos.agent.identity import NewSession
 from cos.agent.ids import new_id
 from cos.agent.messages import UserMessage
+from cos.agent.provider import ProviderAuthError
 from cos.agent.tags import merge_tags
 from cos.agent.text import title_of
 from cos.core.commands import Commands
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from cos.agent.hooks import HookBus
     from cos.agent.journal import Journal
+    from cos.agent.provider import Provider
     from cos.core.live import CoreEvent
     from cos.core.postgres.blobs import PostgresBlobs
     from cos.core.postgres.sessions import Sessions
@@ -54,6 +56,7 @@ class Gateway:
         sessions: Sessions,
         blobs: PostgresBlobs,
         publish: Callable[[CoreEvent], None],
+        providers: Mapping[str, Provider],
     ) -> None:
         self.commands = Commands()
         """The slash commands of this process; whoever composes the core adds to them."""
@@ -63,6 +66,7 @@ class Gateway:
         self._sessions = sessions
         self._blobs = blobs
         self._publish = publish
+        self._providers = providers
         self._begun: dict[str, UUID] = {}
         """The sessions that messages began which are not kept yet, by their client ids."""
 
@@ -72,6 +76,7 @@ class Gateway:
         Raises:
             CommandError: it is a slash command that does not exist or cannot do what was asked.
             ProfileError, SessionError, TagError: it names what is not there, or does not belong together.
+            ProviderAuthError: it wants a model that cannot be called; nothing was begun.
             DatabaseError: its pictures could not be kept.
         """
         returns = await self._hooks.fire(
@@ -87,6 +92,7 @@ class Gateway:
         if answer is not None and answer.context is None:
             began, session_id = answer.turn_id, inbound.session_id
             return Accepted(session_id=session_id, turn_id=began, handled=began is None, command=answer)
+        self.need_model(inbound.profile_id)
         session = session or await self._new_session(inbound)
         message_id = new_id()
         reply = await self._reply(inbound, session, message_id)
@@ -96,6 +102,15 @@ class Gateway:
         parts = [*inbound.parts, *await kept_parts(inbound.pictures, session.profile_id, self._blobs)]
         message = UserMessage(text=inbound.text, parts=parts, context=answer.context if answer else None)
         return Admitted(session=session, message_id=message_id, message=message)
+
+    def need_model(self, profile_id: str) -> None:
+        """
+        Raises:
+            ProviderAuthError: it is known in advance that the profile's model cannot be called.
+        """
+        missing = self._providers[profile_id].missing()
+        if missing:
+            raise ProviderAuthError(missing)
 
     def kept(self, inbound: Inbound) -> None:
         """The message is in its session: it will not come again to begin one."""

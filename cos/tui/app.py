@@ -223,9 +223,9 @@ class CosApp(LeavingApp):
             self.main.close_panes()
 
     def action_next_profile(self) -> None:
-        """Let the next new session use the profile after this one."""
+        """Let the next new session use the profile after this one; those that have no key come last."""
         control = self.control
         if control is not None and self.core is not None:
-            names = sorted(self.core.profiles)
-            control.new(names[(names.index(control.place.profile_id) + 1) % len(names)])
+            choice: Any = importlib.import_module("cos.tui.profile_choice")
+            control.new(choice.next_profile(self.core.providers, control.place.profile_id))
             self.main.close_panes()

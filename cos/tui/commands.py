@@ -60,11 +60,14 @@ class AppCommands:
         profiles: Mapping[str, Profile],
         place: Callable[[], Place],
         find_session: Callable[[str], Awaitable[UUID]],
+        marked: Callable[[str], str],
     ) -> None:
+        """`marked`: a profile's name with what it lacks."""
         self._surface = surface
         self._profiles = profiles
         self._place = place
         self._find_session = find_session
+        self._marked = marked
 
     def all(self) -> Iterable[Command]:
         def made(name: str, arguments: str, summary: str, run: Callable[[str], Awaitable[CommandAnswer]]) -> Command:
@@ -117,7 +120,7 @@ class AppCommands:
         if argument:
             return await self._new(argument)
         open_one = self._place().profile_id
-        lines = [f"{'›' if name == open_one else ' '} {name}" for name in sorted(self._profiles)]
+        lines = [f"{'›' if name == open_one else ' '} {self._marked(name)}" for name in sorted(self._profiles)]
         return CommandAnswer(text="\n".join([*lines, "/profile NAME begins a session with another one."]))
 
     def _known_profile(self, name: str) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from cos.tui.transcript.entries import Entry
     from cos.tui.transcript.view import Transcript
 
+MOST_ENTRIES, MOST_CHARACTERS = 400, 4_000_000
+"""A conversation that has more of both when a turn has ended goes on with the newest page of its history."""
 NoticeLevel = Literal["info", "warning", "error"]
 
 
@@ -45,6 +47,17 @@ class Conversation:
 
     def hide(self) -> None:
         self._view = None
+
+    @property
+    def is_on_screen(self) -> bool:
+        return self._view is not None
+
+    @property
+    def is_outgrown(self) -> bool:
+        """It holds much more than a page of history, and nobody reads in what is older."""
+        if self._view is None or not self._view.auto_follow or len(self._entries) <= MOST_ENTRIES:
+            return False
+        return sum(len(entry.whole()) for entry in self._entries.values()) > MOST_CHARACTERS
 
     def load(self, entries: Iterable[Entry], oldest_ordinal: int | None) -> None:
         """Put stored history before what only live events have brought so far.

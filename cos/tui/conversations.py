@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from cos.core.sessions import TurnRow
 
 
+KEPT_UNUSED = 20
+"""Conversations that stay though nothing happens in them and nobody looks at them."""
+
+
 @dataclass(slots=True)
 class _Retry:
     """A wait before the next attempt of a model call."""
@@ -46,7 +50,16 @@ class Conversations:
         self._retries: dict[UUID, _Retry] = {}
 
     def of(self, session_id: UUID) -> Conversation:
-        return self._known.setdefault(session_id, Conversation(session_id))
+        """The conversation, which was now used last of all."""
+        conversation = self._known.pop(session_id, None) or Conversation(session_id)
+        self._known[session_id] = conversation
+        return conversation
+
+    def forget_unused(self) -> None:
+        """Keep the text of those that run or are on screen, and of a few others; the rest is read again when needed."""
+        unused = [key for key, one in self._known.items() if key not in self._started and not one.is_on_screen]
+        if len(unused) > KEPT_UNUSED:
+            self.forget(*unused[:-KEPT_UNUSED])
 
     def forget(self, *sessions: UUID) -> None:
         """Events of these sessions (none = of all) were missed: what the tables say counts from here on.
@@ -107,6 +120,7 @@ class Conversations:
         elif isinstance(event, events.TurnCompleted):
             self._started.discard(session_id)
             self._clocks.pop(session_id, None)
+            self.forget_unused()
         elif session_id in self._clocks:
             self._count_waiting(self._clocks[session_id], event)
         if isinstance(event, events.RetryScheduled):

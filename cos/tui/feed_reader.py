@@ -75,7 +75,16 @@ class FeedReader:
         if isinstance(event, TurnCompleted):
             self.stopping.discard(event.turn.session_id)
             await self._control.seeing.see(event.turn.session_id)
+            await self._shrink(event.turn.session_id)
         await self._tally.take(event)
+
+    async def _shrink(self, session_id: UUID) -> None:
+        """Hold no more of a long conversation than opening it would read."""
+        control = self._control
+        is_alone = session_id == control.current != control.peeking.session_id
+        if is_alone and self._conversations.of(session_id).is_outgrown:
+            self._conversations.forget(session_id)
+            await control.show_open()
 
     async def _of_child(self, event: AgentEvent | PluginEvent) -> None:
         """Show what a child agent does at the call that began it, and its session below the one it works for."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cos.agent import events
 from cos.agent.messages import AssistantMessage, UserMessage
-from cos.tui.history import args_text, assistant_entries, call_changes, ending, user_entries
+from cos.tui.history import args_text, assistant_entries, call_changes, ending, thinking_of, user_entries
 from cos.tui.transcript.calls import ToolCall
 from cos.tui.transcript.entries import AssistantText, Thinking
 from cos.tui.turn_time import TurnClock, ended_header
@@ -67,8 +67,12 @@ def _message(conversation: Conversation, event: events.MessageAdded) -> None:
         for entry in user_entries(event.message_id, turn_key, message):
             conversation.add(entry)
     elif isinstance(message, AssistantMessage):
-        conversation.change(f"think:{event.message_id}", streaming=False)
-        conversation.change(f"msg:{event.message_id}", text=message.text or "", streaming=False)
+        think, said, thought = f"think:{event.message_id}", f"msg:{event.message_id}", thinking_of(message)
+        conversation.change(think, streaming=False, **{"text": thought} if thought else {})
+        if thought and not conversation.has(think):
+            # What was thought was missed, and what was said stands in its place.
+            conversation.remove(said)
+        conversation.change(said, text=message.text or "", streaming=False)
         for entry in assistant_entries(event.message_id, turn_key, message, {}):
             conversation.add(entry)
 

@@ -144,6 +144,7 @@ class SessionControl:
         left = self._leave()
         self._arrive(self._places.go_to(place), left)
         self._conversations.of(session_id).show_in(self._screen.conversation)
+        self._conversations.forget_unused()
         await self._refresh_queue({session_id})
         await self.seeing.see(session_id)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cos.tui.commands import AppCommands, tag_command
 from cos.tui.completion import CommandHint
 from cos.tui.outgoing import Outgoing
+from cos.tui.profile_choice import marked
 from cos.tui.screens.cost import CostScreen
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ class AppSurface:
         self._app = app
         self._control = control
         self._commands = core.dispatcher.commands
-        self._commands.add(*AppCommands(self, core.profiles, lambda: control.place, core.sessions.find).all())
+        named = partial(marked, core.providers)
+        self._commands.add(*AppCommands(self, core.profiles, lambda: control.place, core.sessions.find, named).all())
         self._commands.replace(tag_command(self._commands.find("tag"), lambda: control.place))
 
     def known(self) -> Sequence[Command]:

@@ -44,6 +44,7 @@ class TurnActions:
                     await self._rewind(session_id, turn_id)
                 case ConversationPane.ForkWanted(turn_id=turn_id):
                     await self._control.open(await self._editing.fork(session_id, through_turn=turn_id))
+                    self._control.screen.close_panes()
                     self._say("This is a copy up to that turn; the other session stays as it is.")
                 case _:
                     accepted = await self._dispatcher.retry(session_id)

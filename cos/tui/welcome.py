@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cos.tui.profile_choice import marked
 from cos.tui.transcript.entries import AssistantText, Notice
 
 if TYPE_CHECKING:
@@ -29,12 +30,14 @@ def welcome(core: CorePort, profile_id: str) -> list[Entry]:
     model = profile.settings.model or profile.settings.provider
     text = TEXT.format(profile=profile_id, model=model, workspace=profile.workspace)
     if len(core.profiles) > 1:
-        text += f"- **F6** another profile: {', '.join(sorted(core.profiles))}\n"
+        text += (
+            f"- **F6** another profile: {', '.join(marked(core.providers, name) for name in sorted(core.profiles))}\n"
+        )
     entries: list[Entry] = [AssistantText(key="welcome", text=text)]
-    missing = getattr(core.providers[profile_id], "sentence", "")
+    missing = core.providers[profile_id].missing()
     if missing:
         entries.append(Notice(key="missing", level="warning", text=missing))
         if "demo" in core.profiles:
-            hint = "F6 until it says demo: a scripted agent that needs no key and no network."
+            hint = "F6 goes to demo: a scripted agent that needs no key and no network."
             entries.append(Notice(key="hint", level="info", text=hint))
     return entries

@@ -37,8 +37,18 @@ async def test_a_session_is_found_by_the_beginning_of_its_id(database: Database)
     for wrong in ("", "%", "zz", "ffffffff"):
         with pytest.raises(SessionError, match="no session whose id begins with"):
             await sessions.find(wrong)
-    with pytest.raises(SessionError, match="more than one session id"):
+    await sessions.set_title(two, "which colour?")
+    with pytest.raises(SessionError) as ambiguous:
         await sessions.find(str(one)[:6])
+    assert str(ambiguous.value).split("\n") == [
+        f"more than one session id begins with {str(one)[:6]!r}; give more of it:",
+        f"  {two}  which colour?",
+        f"  {one}  t",
+    ]
+    for _ in range(5):
+        await session(journal)
+    with pytest.raises(SessionError, match=r"…$"):
+        await sessions.find("0")
 
 
 async def test_the_latest_session_is_the_profiles_own_and_no_child(database: Database) -> None:

@@ -27,6 +27,22 @@ def test_first_paint_of_chat_needs_no_database_driver_and_no_model_library() -> 
     assert not loaded & {"anthropic", "psycopg", "psycopg_pool", "pydantic", "tomlkit", "httpx"}
 
 
+def test_garbage_is_not_looked_for_while_a_command_is_imported_and_is_afterwards() -> None:
+    program = """if True:
+        import builtins, gc, cos.cli.main
+        seen, real = set(), builtins.__import__
+        def watched(name, *rest):
+            if name.startswith("textual"):
+                seen.add(gc.isenabled())
+            return real(name, *rest)
+        builtins.__import__ = watched
+        cos.cli.main.main(["chat"])
+        print(seen, gc.isenabled())
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.stdout == "{False} True\n", done.stderr
+
+
 @pytest.mark.parametrize("package", ["cos.agent", "cos.core"])
 def test_lower_layers_load_no_surface(package: str) -> None:
     """Every module of the package, not only its `__init__`."""

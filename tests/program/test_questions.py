@@ -106,3 +106,18 @@ def test_at_a_terminal_it_can_be_declined(program: Program) -> None:
     terminal.until("the user declined to answer")
     assert terminal.until_end() == 3
     assert program.rows("SELECT status, answer FROM approvals") == [("denied", None)]
+
+
+def test_who_goes_on_in_a_session_that_waits_is_told_for_what_and_how_to_answer(program: Program) -> None:
+    first = program.start("ask", "run a command", "--profile", "demo", "--approve", "ask")
+    short = str(_pending(program, first)["id"])[-8:]
+    second = program.start("ask", "hello", "--continue", "--profile", "demo")
+    assert second.stderr is not None
+    assert "busy in another cos" in second.stderr.readline()
+    line = second.stderr.readline()
+    assert "waits for your approval: terminal $ echo 'Hello from the demo'" in line
+    assert f"cos approvals approve {short} (or deny {short})" in line
+    assert f"{short}  terminal" in program.run("approvals").stdout
+    program.run("approvals", "deny", short)
+    assert second.wait(60) == 0
+    first.communicate(timeout=60)

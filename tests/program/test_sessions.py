@@ -49,7 +49,7 @@ def test_a_session_is_listed_shown_renamed_tagged_and_archived(program: Program)
     assert (whole["turns"][0]["status"], whole["turns"][0]["tags"]) == ("completed", ["area:demo", "client:acme"])
 
     sessions(program, "archive", id_)
-    assert sessions(program, "list") == "There is no session.\n"
+    assert sessions(program) == sessions(program, "list") == "There is no session.\n"
     assert [entry["id"] for entry in listed(program, "--archived")] == [id_]
     sessions(program, "unarchive", id_)
     assert [entry["id"] for entry in listed(program, "--limit", "1")] == [id_]

@@ -83,6 +83,49 @@ async def test_nothing_is_decided_before_the_card_is_armed(core_home: CoreHome) 
         assert await decisions(chat) == {"touch one": ("pending", None)}
 
 
+async def test_a_key_that_came_too_early_is_said_to_be_not_taken_until_it_is_pressed_again(core_home: CoreHome) -> None:
+    core_home.script(called(*commands("touch one")), said("done"))
+    async with chat_in(core_home, timing=SLOW_ARM) as chat:
+        pane = chat.main.approvals
+        await chat.say("go")
+        await chat.requests(1)
+        await chat.pilot.press("f4")
+        assert pane.border_subtitle == "one moment …"
+        assert pane.styles.border_top[0] == "dashed"
+        await chat.pilot.press("y")
+        assert pane.border_subtitle == "too early · one moment …"
+        pane.arming.is_armed = True
+        await chat.until(lambda: pane.styles.border_top[0] == "heavy")
+        assert pane.border_subtitle == "too early: press it again"
+        await chat.pilot.press("e", "ctrl+s")
+        assert "press it again" in chat.screen_text()
+        await chat.pilot.press("escape", "f4", "f4")
+        pane.arming.is_armed = True
+        assert pane.border_subtitle == "y allow once · n deny"
+        assert await decisions(chat) == {"touch one": ("pending", None)}
+
+
+async def test_marking_is_offered_while_other_calls_of_the_step_wait(core_home: CoreHome) -> None:
+    core_home.script(called(*commands("touch one", "touch two")), said("done"))
+    async with chat_in(core_home) as chat:
+        await chat.say("go")
+        await chat.requests(2)
+        await chat.pilot.press("f4")
+        await chat.until(lambda: "Mark" in chat.screen_text().splitlines()[-1])
+        await chat.answer("n")
+        await chat.requests(1)
+        await chat.until(lambda: "Mark" not in chat.screen_text().splitlines()[-1])
+
+
+async def test_where_nothing_waits_the_keyboard_stays_in_the_composer(core_home: CoreHome) -> None:
+    async with chat_in(core_home) as chat:
+        await chat.pilot.press("f4", *"say")
+        await chat.pilot.click("#approvals")
+        await chat.pilot.press("!")
+        assert chat.main.composer.text == "say!"
+        assert "Nothing waits for you." in chat.notices()
+
+
 async def test_enter_and_other_keys_decide_nothing_in_the_pane(core_home: CoreHome) -> None:
     core_home.script(called(*commands("touch one")))
     async with chat_in(core_home) as chat:

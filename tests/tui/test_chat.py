@@ -12,11 +12,12 @@ import pytest
 
 from cos.agent.provider import ProviderRefused, StreamStarted, TextChunk
 from cos.agent.providers.scripted import MODEL, Script, called, said
+from cos.agent.providers.unavailable import UnavailableProvider
 from cos.cli.running_core import Core
 from cos.core.live import Live, Resync
 from cos.core.session_query import SessionQuery
 from cos.tui.app import CosApp, Opening
-from tests.fix_home import CoreHome
+from tests.fix_home import PROFILES, CoreHome
 from tests.tui.chat import QUICK, Chat, chat_in
 
 HANG: Script = [StreamStarted(MODEL), TextChunk("under way "), "hang"]
@@ -206,6 +207,33 @@ async def test_f6_begins_a_session_of_the_next_profile_while_the_composer_has_th
         await chat.until(lambda: "client:acme" in chat.screen_text())
 
 
+async def test_f6_goes_past_a_profile_without_a_key_and_lists_mark_it(core_home: CoreHome) -> None:
+    core_home.write_profile("demo", PROFILES["home"])
+    core_home.providers |= {
+        name: UnavailableProvider(name="anthropic", sentence="No key.") for name in ("home", "work")
+    }
+    async with chat_in(core_home) as chat:
+        seen = [chat.control.place.profile_id]
+        assert "another profile: demo, home (no key), work (no key)" in chat.text()
+        for _ in range(3):
+            await chat.pilot.press("f6")
+            seen.append(chat.control.place.profile_id)
+        assert seen == ["home", "demo", "home", "demo"]
+        await chat.say("/profile")
+        await chat.until(lambda: "› demo" in chat.text() and "  work (no key)" in chat.text())
+
+
+async def test_after_a_fork_in_the_conversation_typing_goes_on_in_the_composer(core_home: CoreHome) -> None:
+    core_home.script(said("the answer"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("a question")
+        before = chat.control.current
+        await chat.pilot.press("f3", "f")
+        await chat.until(lambda: chat.control.current != before and chat.main.composer.has_focus)
+        await chat.pilot.press(*"/undo")
+        assert chat.main.composer.text == "/undo"
+
+
 async def test_a_message_that_is_not_accepted_comes_back_with_the_reason(core_home: CoreHome) -> None:
     async with chat_in(core_home) as chat:
         await chat.core.database.close()
@@ -213,6 +241,17 @@ async def test_a_message_that_is_not_accepted_comes_back_with_the_reason(core_ho
         await chat.until(lambda: chat.notices())
         assert chat.main.composer.text == "do not lose me"
         assert "database" in chat.notices()
+
+
+async def test_without_a_key_nothing_is_begun_and_the_text_comes_back(core_home: CoreHome) -> None:
+    core_home.providers["home"] = UnavailableProvider(name="anthropic", sentence="NO_KEY is not set; demo needs none.")
+    async with chat_in(core_home) as chat:
+        await chat.say("a question")
+        await chat.until(lambda: "NO_KEY is not set" in chat.notices())
+        await chat.until(lambda: chat.main.composer.text == "a question")
+        assert not (await chat.core.session_list.page(SessionQuery())).rows
+        await chat.say("/help")
+        await chat.until(lambda: chat.app.screen is not chat.main, "a command needs no model")
 
 
 async def test_a_failed_turn_says_so_in_its_header_and_why(core_home: CoreHome) -> None:

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from cos.agent.events import Usage
 from cos.agent.messages import Compaction
 from cos.agent.providers.scripted import said
+from cos.agent.providers.unavailable import UnavailableProvider
 from cos.tui import wording
 from cos.tui.transcript.compacted import Compacted
 from tests.fix_home import CoreHome
@@ -103,3 +104,17 @@ def test_the_line_says_how_much_became_how_much() -> None:
     assert wording.compacted(Compaction(messages=1), "x" * 7_300).endswith(
         "1 message is now a summary of 7,300 characters"
     )
+
+
+async def test_without_a_key_no_compaction_is_begun(core_home: CoreHome) -> None:
+    core_home.script(said("I see"), said("And so"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("my ducks")
+        await chat.ask("their names")
+        session = chat.control.current
+    await core_home.opened.pop().close()
+    core_home.providers["home"] = UnavailableProvider(name="anthropic", sentence="NO_KEY is not set.")
+    async with chat_in(core_home, session=str(session)) as chat:
+        await chat.say("/compact")
+        await chat.until(lambda: "NO_KEY is not set." in chat.notices())
+        assert len(await chat.core.database.fetch(b"TABLE turns", {})) == 2

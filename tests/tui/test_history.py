@@ -9,21 +9,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cos.agent.events import Usage
-from cos.agent.identity import NewSession
-from cos.agent.messages import UserMessage
+from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta, TurnStarted, Usage
+from cos.agent.identity import NewSession, TurnInfo
+from cos.agent.ids import new_id
+from cos.agent.messages import AssistantMessage, UserMessage
 from cos.agent.provider import ModelReply, ProviderUnavailable, StreamStarted, TextChunk, ThinkingChunk
 from cos.agent.providers.scripted import MODEL, Script, called, said
+from cos.tui import wording
 from cos.tui.conversation import Conversation
+from cos.tui.conversations import KEPT_UNUSED, Conversations
 from cos.tui.history import entries_of, title_of_call
+from cos.tui.live_events import apply_event
 from cos.tui.transcript import AssistantText, Entry, Notice, Thinking, ToolCall, TurnHeader
 from cos.tui.transcript import UserMessage as UserEntry
 from cos.tui.transcript.compacted import Compacted
 from tests.fix_home import CoreHome
 from tests.tui.chat import Chat, chat_in
+from tests.tui.long_session import long_session
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+    from cos.agent.events import AgentEvent
 
 
 def seen(entries: list[Entry]) -> list[tuple[str, ...]]:
@@ -280,3 +287,71 @@ def test_a_stored_call_is_titled_by_the_first_line_of_what_it_is_about() -> None
     assert title_of_call("memory", {"action": "add", "content": "likes tea\nand more"}) == "likes tea"
     assert title_of_call("memory", {"action": "remove", "old_text": "tea"}) == "tea"
     assert title_of_call("memory", {"action": "list", "content": " \n"}) == "memory"
+
+
+async def test_what_the_demo_thought_is_there_when_its_turn_has_ended_and_is_read_again(core_home: CoreHome) -> None:
+    async with chat_in(core_home) as chat:
+        await chat.ask("think")
+        assert "The demo has no thoughts of its own" in chat.text()
+        await assert_same(chat)
+
+
+@pytest.mark.parametrize(
+    "missed",
+    [[ThinkingDelta], [ThinkingDelta, ThinkingDelta, MessageDelta], [ThinkingDelta, ThinkingDelta], []],
+    ids=len,
+)
+def test_thinking_that_was_missed_in_part_is_whole_with_its_message(missed: list[type]) -> None:
+    """Events that come too fast are left out, from any point on."""
+    turn = TurnInfo(profile_id="home", session_id=new_id(), turn_id=new_id())
+    message_id, conversation = new_id(), Conversation(turn.session_id)
+    blocks = [{"type": "thinking", "thinking": "one two"}, {"type": "text", "text": "so it is"}]
+    message = AssistantMessage(text="so it is", blocks=blocks)
+    events: list[AgentEvent] = [
+        ThinkingDelta(turn=turn, message_id=message_id, text="one "),
+        ThinkingDelta(turn=turn, message_id=message_id, text="two"),
+        MessageDelta(turn=turn, message_id=message_id, text="so it "),
+        MessageDelta(turn=turn, message_id=message_id, text="is"),
+        MessageAdded(turn=turn, message_id=message_id, message=message),
+    ]
+    for kind in missed:
+        events.remove(next(event for event in events if isinstance(event, kind)))
+    for event in events:
+        apply_event(conversation, event)
+    assert seen(conversation.entries) == [("Thinking", "one two"), ("AssistantText", "so it is")]
+
+
+def test_of_conversations_that_nobody_looks_at_only_a_few_are_kept() -> None:
+    conversations, ids = Conversations(), [new_id() for _ in range(KEPT_UNUSED + 3)]
+    for number, session_id in enumerate(ids):
+        conversations.of(session_id).notice("info", f"number {number}")
+    conversations.take(
+        TurnStarted(turn=TurnInfo(profile_id="home", session_id=ids[0], turn_id=new_id()), started_at=wording.now())
+    )
+    conversations.of(ids[1])
+    conversations.forget_unused()
+    kept = [session_id for session_id in ids if conversations.of(session_id).entries]
+    assert kept == [ids[0], ids[1], *ids[4:]]
+
+
+async def test_a_conversation_that_has_grown_long_goes_on_with_its_newest_page(
+    core_home: CoreHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cos.tui.conversation.MOST_CHARACTERS", 10_000)
+    core_home.script(said("one answer"), said("another answer"))
+    core = await core_home.open()
+    session_id = await long_session(core.database, 200)
+    await core.close()
+    async with chat_in(core_home, session=str(session_id)) as chat:
+        rows = chat.main.conversation._page.rows
+        newest_page = len(rows)
+        await chat.pilot.press("f3")
+        while "question 0\n" not in chat.text():
+            await chat.pilot.press("home")
+        chat.main.composer.load("read on")
+        chat.main.composer.action_submit()
+        await chat.rests()
+        await chat.until(lambda: len(rows) < newest_page + 5, "only the newest page is held")
+        assert "another answer" not in chat.text() and "one answer" in chat.text()
+        await chat.pilot.press("f3", "home")
+        await chat.until(lambda: "question 170" in chat.text(), "what is older can be read again")

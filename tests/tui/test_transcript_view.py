@@ -316,6 +316,17 @@ async def test_few_long_entries_are_forgotten_as_well_as_many_short_ones() -> No
         assert sum(len(row.drawn or ()) for row in it.view._page.rows) <= KEPT_LINES + 2_000
 
 
+async def test_what_is_not_on_screen_any_more_holds_its_text_alone() -> None:
+    answers = [AssistantText(key=f"a{number}", text=f"answer\n\nnumber\n\n{number}") for number in range(3)]
+    async with opened([*answers]) as it:
+        assert all(answer._drawn and answer._splitter for answer in answers)
+        await it.pilot.resize_terminal(50, 12)
+        it.view.set_entries([])
+        assert not any(answer._drawn or answer._splitter for answer in answers)
+        answers[0].append(" and more")
+        assert [line.text for line in answers[0].lines(40, Look())] == ["answer", "", "number", "", "0 and more"]
+
+
 def test_of_a_huge_streamed_answer_only_the_ends_stay_drawn() -> None:
     entry = AssistantText(key="a")
     for number in range(8_000):

@@ -167,6 +167,9 @@ class AnthropicProvider:
     def takes_images(self, model: str) -> bool:
         return anthropic_models.takes_images(model)
 
+    def missing(self) -> str:
+        return ""
+
     async def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:

@@ -186,6 +186,7 @@ class MockStream:
         self._plan = _plan(request)
         self._usage = _prompt_usage(request.prompt.system, request.messages)
         self._delay_seconds = delay_seconds
+        self._thought: list[str] = []
         self._said: list[str] = []
         self._words = 0
         self._calls: tuple[ProposedCall, ...] = ()
@@ -193,9 +194,14 @@ class MockStream:
 
     def reply(self) -> ModelReply:
         stop = ("tool_use" if self._calls else "end_turn") if self._is_complete else None
+        thought, said = "".join(self._thought), "".join(self._said)
+        blocks = [{"type": "thinking", "thinking": thought}] if thought else []
+        if blocks and said:
+            blocks.append({"type": "text", "text": said})
         return ModelReply(
-            text="".join(self._said),
+            text=said,
             calls=self._calls,
+            blocks=tuple(blocks),
             stop_reason=stop,
             usage=self._usage + Usage(output_tokens=self._words),
             model=MODEL,
@@ -206,6 +212,7 @@ class MockStream:
         yield StreamStarted(MODEL)
         for word in _WORDS.findall(self._plan.thinking):
             await self._tick()
+            self._thought.append(word)
             yield ThinkingChunk(word)
         for word in _WORDS.findall(self._plan.text):
             await self._tick()
@@ -245,6 +252,9 @@ class MockProvider:
 
     def takes_images(self, model: str) -> bool:
         return True
+
+    def missing(self) -> str:
+        return ""
 
     async def prepare(self) -> None:
         """Nothing to prepare."""

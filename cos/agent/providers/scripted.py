@@ -117,6 +117,9 @@ class ScriptedProvider:
     def takes_images(self, model: str) -> bool:
         return True
 
+    def missing(self) -> str:
+        return ""
+
     async def prepare(self) -> None:
         """Nothing to prepare."""
 

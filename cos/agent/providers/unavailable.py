@@ -35,6 +35,9 @@ class UnavailableProvider:
     def takes_images(self, model: str) -> bool:
         return False
 
+    def missing(self) -> str:
+        return self.sentence
+
     async def prepare(self) -> None:
         """Nothing to prepare."""
 

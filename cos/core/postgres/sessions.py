@@ -10,7 +10,7 @@ from cos.agent.identity import TurnInfo
 from cos.agent.messages import AssistantMessage, UserMessage, message_from_json, message_json
 from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.tags import Tag
-from cos.agent.text import storable
+from cos.agent.text import storable, visible
 from cos.core.errors import SessionError
 from cos.core.postgres.database import Connection, Database, Row
 from cos.core.postgres.statements import core_statements
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from cos.agent.steering import DeliveryMode
 
 PAGE = 100
+_CANDIDATES = 5
+"""So many sessions are named when an id could mean several, the newest first."""
 _CHILD_RESTS = (
     "this child agent does not work any more, so nothing can be said to it; write to the session that it worked for, "
     "or go on from here in a copy with /fork"
@@ -54,11 +56,17 @@ class Sessions:
         """
         prefix = id_or_prefix.strip().lower()
         is_plausible = prefix and all(character in "0123456789abcdef-" for character in prefix)
-        rows = await self._database.fetch(self._sql["sessions_by_id_prefix"], {"prefix": f"{prefix}%"})
+        parameters = {"prefix": f"{prefix}%", "limit": _CANDIDATES + 1}
+        rows = await self._database.fetch(self._sql["sessions_by_id_prefix"], parameters)
         if not is_plausible or not rows:
             raise SessionError(f"there is no session whose id begins with {id_or_prefix!r}")
         if len(rows) > 1:
-            raise SessionError(f"more than one session id begins with {id_or_prefix!r}; give more of it")
+            more = ["…"] if len(rows) > _CANDIDATES else []
+            listed = [f"{row['id']}  {visible(row['title'] or 'untitled')}" for row in rows[:_CANDIDATES]]
+            lines = "\n  ".join(
+                [f"more than one session id begins with {id_or_prefix!r}; give more of it:", *listed, *more]
+            )
+            raise SessionError(lines)
         return rows[0]["id"]  # type: ignore[no-any-return]  # rows are untyped by nature
 
     async def latest(self, profile_id: str | None) -> UUID | None:

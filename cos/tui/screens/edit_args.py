@@ -39,11 +39,11 @@ class EditArgs(RequestPanel[dict[str, Any]]):
 
     def action_allow(self) -> None:
         if not self.arming.is_armed:
-            self.arming.disarm()
+            self.refuse()
             return
         try:
             args = args_of(self.card.tool, self._args, self.query_one(TextArea).text)
         except NotArguments as error:
-            self.query_one(".problem", Static).update(str(error))
+            self.say(str(error))
         else:
             self.dismiss(args)

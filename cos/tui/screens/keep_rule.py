@@ -99,9 +99,9 @@ class KeepRule(RequestPanel[tuple["Rule", ...]]):
 
     def action_keep(self) -> None:
         if not self.arming.is_armed:
-            self.arming.disarm()
+            self.refuse()
         elif not self.query_one(ReadToEnd).was_read:
-            self._say("Read it to its end first: PgDn.")
+            self.say("Read it to its end first: PgDn.")
         elif (rules := self._edited()) is not None:
             self.dismiss(rules)
 
@@ -131,7 +131,7 @@ class KeepRule(RequestPanel[tuple["Rule", ...]]):
             for rule in self.proposal.rules
             if (part := part_of(rule))
         )
-        self._say("")
+        self.say("")
         self.query_one(".kept", Static).update(self._kept_text(self.proposal.rules))
         self.query_one(ReadToEnd).focus()
         self.query_one(ReadToEnd).begin()
@@ -148,10 +148,10 @@ class KeepRule(RequestPanel[tuple["Rule", ...]]):
         try:
             rules = tuple(with_part(rule, next(texts)) if part_of(rule) else rule for rule in self.proposal.rules)
         except ValueError as error:
-            self._say(str(error))
+            self.say(str(error))
             return None
         is_right = self._keeping.would_allow(rules)
-        self._say("" if is_right else NOT_THIS_CALL)
+        self.say("" if is_right else NOT_THIS_CALL)
         return rules if is_right else None
 
     def _kept_text(self, rules: Sequence[Rule]) -> str:
@@ -159,6 +159,3 @@ class KeepRule(RequestPanel[tuple["Rule", ...]]):
             return visible("\n".join(["Until the session ends:", *(rule_words(rule) for rule in rules)]))
         lines = "\n".join(toml_text(rule) for rule in rules)
         return visible(f"Will be written into {self._keeping.file}:\n\n{lines}")
-
-    def _say(self, problem: str) -> None:
-        self.query_one(".problem", Static).update(visible(problem))

@@ -130,7 +130,10 @@ class MainScreen(PanesScreen):
             self.open_pane(name)
 
     def open_pane(self, name: str) -> None:
-        """Go to a side pane."""
+        """Go to a side pane; but to that of approvals only when something waits there."""
+        if name == "approvals" and not self.approvals.count:
+            self.notify("Nothing waits for you.", timeout=3, markup=False)
+            return
         self.close_panes()
         self.query_one(f"#{COLUMNS[name]}").add_class("-open")
         self.query_one(f"#{name}").focus()

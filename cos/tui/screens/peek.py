@@ -80,7 +80,10 @@ class Peek(PeekedRequests):
         self.approvals.draw()
 
     def _draw_requests(self) -> None:
+        count = self.approvals.count
         self.approvals.show(self._peeked.cards())
+        if bool(count) != bool(self.approvals.count):
+            self.refresh_bindings()
         self._tick()
 
     def on_key(self) -> None:
@@ -110,8 +113,7 @@ class Peek(PeekedRequests):
         self.dismiss(PeekEnd(is_wanted_open=True, written=self._written))
 
     def action_answer(self) -> None:
-        if self.approvals.count:
-            self.approvals.focus()
+        self.approvals.focus()
 
     def action_read(self) -> None:
         self.query_one(Transcript).focus()

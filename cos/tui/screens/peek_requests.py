@@ -66,6 +66,10 @@ class PeekedRequests(TellsFailures, ModalScreen[PeekEnd]):
         super().__init__()
         self._peeked = peeked
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Approvals are offered while there are some."""
+        return self.approvals.count > 0 if action == "answer" and self.is_mounted else True
+
     @property
     def approvals(self) -> ApprovalsPane:
         return self.query_one(ApprovalsPane)

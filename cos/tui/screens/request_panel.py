@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
+from textual.widgets import Static
 
+from cos.agent.text import visible
 from cos.tui import wording
 from cos.tui.widgets.arming import ARM_SECONDS, Arming
 
@@ -55,6 +57,15 @@ class RequestPanel(ModalScreen[Result | None]):
     def on_key(self, event: events.Key) -> None:
         if event.key not in self.DECIDING:
             self.arming.disarm()
+
+    def refuse(self) -> None:
+        """A key that decides came before the panel was armed."""
+        self.arming.refuse()
+        self.say("That key came too early and was not taken: press it again.")
+
+    def say(self, problem: str) -> None:
+        """Say in the panel's line why nothing happens."""
+        self.query_one(".problem", Static).update(visible(problem))
 
     def action_back(self) -> None:
         self.dismiss(None)

@@ -186,13 +186,13 @@ class AssistantText(Entry):
     """More text may come: a last line of bare marks is not drawn yet."""
     _drawn: dict[Block, list[Line]] = field(init=False, default_factory=dict)
     _drawn_for: tuple[int, Look] | None = field(init=False, default=None)
+    _splitter: BlockSplitter | None = field(init=False, default=None)
+    """Only while it is drawn: the blocks are a second copy of the text."""
 
     def __post_init__(self) -> None:
         self._start()
 
     def _start(self) -> None:
-        self._splitter = BlockSplitter()
-        self._splitter.feed(self.text)
         self._chunks = [self.text]
         self._size, self._breaks = len(self.text), self.text.count("\n")
         self.forget()
@@ -202,7 +202,8 @@ class AssistantText(Entry):
         self._chunks.append(delta)
         self._size += len(delta)
         self._breaks += delta.count("\n")
-        self._splitter.feed(delta)
+        if self._splitter is not None:
+            self._splitter.feed(delta)
 
     def change(self, **changes: object) -> None:
         whole = changes.pop("text", None)
@@ -219,6 +220,9 @@ class AssistantText(Entry):
     def lines(self, width: int, look: Look) -> list[Line]:
         if self._drawn_for != (width, look):
             self._drawn, self._drawn_for = {}, (width, look)
+        if self._splitter is None:
+            self._splitter = BlockSplitter()
+            self._splitter.feed(self.whole())
         found: list[Line] = []
         last = self._splitter.open_block(streaming=self.streaming)
         shown = _within_bounds([*self._splitter.finished, *([last] if last else [])], self._size)
@@ -242,7 +246,7 @@ class AssistantText(Entry):
         return self._size // max(1, width - GUTTER) + self._breaks + 1
 
     def forget(self) -> None:
-        self._drawn, self._drawn_for = {}, None
+        self._drawn, self._drawn_for, self._splitter = {}, None, None
 
 
 def _within_bounds(blocks: list[Block], size: int) -> list[Block]:
@@ -289,6 +293,11 @@ class Thinking(Entry):
     def append(self, delta: str) -> None:
         self.streaming = True
         self._chunks.append(delta)
+
+    def change(self, **changes: object) -> None:
+        if "text" in changes:
+            self._chunks.clear()
+        super().change(**changes)
 
     def lines(self, width: int, look: Look) -> list[Line]:
         words = len(self.whole().split())

@@ -90,7 +90,7 @@ class Page:
         self.width = max(1, width)
         for row in self.rows:
             row.drawn, row.measured = None, False
-        self._recent.clear()
+        self._forget_old(0)
         self._index = LineIndex(_guess(row, self.width) for row in self.rows)
         if place is None:
             return None
@@ -100,7 +100,7 @@ class Page:
     def clear(self) -> None:
         self.rows.clear()
         self._by_key.clear()
-        self._recent.clear()
+        self._forget_old(0)
         self._index = LineIndex()
 
     def insert(self, at: int, entries: Sequence[Entry]) -> None:
@@ -217,6 +217,7 @@ class Page:
         self._index.set(at, height + row.gap - before if height else 0)
 
     def _forget_old(self, kept: int) -> None:
+        """Whoever holds the entries longer than this page holds their text alone."""
         lines = sum(len(row.drawn or ()) for row in self._recent.values())
         while len(self._recent) > kept or (lines > KEPT_LINES and len(self._recent) > _LEAST_KEPT):
             _, row = self._recent.popitem(last=False)

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 Decision = Literal["allowed", "denied"]
 PanelName = Literal["view", "session", "always", "reason", "edit", "text"]
+HINT = "y allow once · n deny"
 LETTERS = frozenset("ysanrev")
 """Keys that decide or open a panel; every other one means that the keyboard is not quiet."""
 
 
-class ApprovalsPane(QuestionKeys, can_focus=True):
-    """The pending requests, oldest first, and the selected one in full."""
+class ApprovalsPane(QuestionKeys, can_focus=False):
+    """The pending requests, oldest first, and the selected one in full. Takes the focus only while there is one."""
 
     DEFAULT_CSS = """
     ApprovalsPane {
@@ -53,7 +54,8 @@ class ApprovalsPane(QuestionKeys, can_focus=True):
         &.-waiting { border: round $warning; border-title-color: $text-warning; }
         &.-waiting > #approval-detail { display: block; }
         &:focus { border: round $primary; border-title-color: $primary; }
-        &.-waiting:focus { border: heavy $warning; border-title-color: $text-warning; }
+        &.-waiting:focus { border: dashed $warning; border-title-color: $text-warning; }
+        &.-armed:focus { border: heavy $warning; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -148,13 +150,16 @@ class ApprovalsPane(QuestionKeys, can_focus=True):
 
     def show(self, cards: Sequence[Card]) -> None:
         """Set the requests. What is selected stays selected; new ones never move the selection."""
-        before = self.selected
+        before, could_mark = self.selected, self.requests.can_mark
         self.requests.show(cards)
         self.set_class(bool(cards), "-waiting")
+        self.can_focus = bool(cards)
         if before is not None and not cards:
             self.post_message(self.Emptied())
         if self.selected != before:
             self._draw_text()
+        elif self.requests.can_mark != could_mark:
+            self.refresh_bindings()
         self.draw()
 
     def mark_seen(self, card: Card) -> None:
@@ -172,8 +177,10 @@ class ApprovalsPane(QuestionKeys, can_focus=True):
         """Take no decision until the card has been on screen, unchanged and with a quiet keyboard, for a moment."""
         self.arming.disarm()
 
-    def on_focus(self) -> None:
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
         self.disarm()
+        self._draw_keys()
 
     def on_resize(self) -> None:
         """The scroll under it lays the text out again: Textual calls the handlers of every class in turn."""
@@ -208,7 +215,7 @@ class ApprovalsPane(QuestionKeys, can_focus=True):
     def takes(self, to_read: Sequence[Card]) -> bool:
         """Whether a letter counts now; what is to be allowed must have been read to its end."""
         if not self.arming.is_armed or not self.is_on_screen:
-            self.disarm()
+            self.arming.refuse()
             return False
         unread = sum(not self.requests.was_seen(card) for card in to_read)
         if unread:
@@ -243,12 +250,16 @@ class ApprovalsPane(QuestionKeys, can_focus=True):
 
     def _draw_keys(self) -> None:
         card = self.selected
+        self.set_class(self.arming.is_armed, "-armed")
         if card is None:
             self.border_subtitle = ""
         elif not self.has_focus:
             self.border_subtitle = "F4 to answer"
         elif not self.requests.was_seen(card):
             self.border_subtitle = f"n {'decline' if card.is_question else 'deny'} · PgDn, v: read on"
+        elif self.arming.was_early:
+            self.border_subtitle = "too early: press it again" if self.arming.is_armed else "too early · one moment …"
+        elif not self.arming.is_armed:
+            self.border_subtitle = "one moment …"
         else:
-            keys = question_hint(card, self.requests.picked) if card.is_question else "y allow once · n deny"
-            self.border_subtitle = keys if self.arming.is_armed else "one moment …"
+            self.border_subtitle = question_hint(card, self.requests.picked) if card.is_question else HINT

@@ -26,6 +26,8 @@ class Arming:
         self._changed = changed
         self._timer: Timer | None = None
         self._is_armed = False
+        self.was_early = False
+        """The last key that decides came before it was armed, and was not taken."""
 
     @property
     def is_armed(self) -> bool:
@@ -41,8 +43,14 @@ class Arming:
         """Disarm whenever the terminal's window gains or loses the focus. Once, when the owner is mounted."""
         self._owner.watch(self._owner.app, "app_focus", self.disarm, init=False)
 
+    def refuse(self) -> None:
+        """A key that decides came too early: it is not taken, and the moment begins again."""
+        self.disarm()
+        self.was_early = True
+        self._changed()
+
     def disarm(self) -> None:
-        self.is_armed = False
+        self.is_armed = self.was_early = False
         if self._timer is not None:
             self._timer.stop()
         self._timer = self._owner.set_timer(self.seconds, self._arm) if self._owner.is_running else None

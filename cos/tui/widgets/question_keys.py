@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 ANSWERING: Final = frozenset({"y", "enter", "n", "r", "v", "t"})
 """Keys that answer a question or open a panel for it."""
 _FOR_QUESTIONS: Final = frozenset({"pick", "answer"})
-_FOR_CALLS: Final = frozenset({"mark"})
 _PANELS_FOR_CALLS: Final = frozenset({"session", "always", "edit"})
 
 
@@ -82,7 +81,9 @@ class QuestionKeys(ReadToEnd):
         is_question = card is not None and card.is_question
         if action in _FOR_QUESTIONS or (action == "panel" and parameters == ("text",)):
             return is_question
-        for_calls = action in _FOR_CALLS or (action == "panel" and parameters[0] in _PANELS_FOR_CALLS)
+        if action == "mark":
+            return self.requests.can_mark
+        for_calls = action == "panel" and parameters[0] in _PANELS_FOR_CALLS
         return not (is_question and (for_calls or parameters == ("allowed",)))
 
 

@@ -71,6 +71,12 @@ class Requests:
         self._picked[card.id] = number
         return True
 
+    @property
+    def can_mark(self) -> bool:
+        """Others of its step wait beside the selected one."""
+        card = self.selected
+        return card is not None and len(self._step_of(card)) > 1
+
     def chosen(self) -> list[Card]:
         """What an answer is about: the marked ones of the selected one's step, or else the selected one alone."""
         card = self.selected

@@ -40,6 +40,7 @@ class RowText:
     """Glyph, and how the row is nested."""
     title: str
     context: str
+    """How full it is; empty when nobody knows."""
     context_share: float
     age: str
     words: str
@@ -75,7 +76,7 @@ def row_text(
     return RowText(
         head=f"{state.glyph}{nesting} ",
         title=one_line(row.title or "untitled"),
-        context="?" if share is None else f"{round(share * 100)}%",
+        context="" if share is None else f"{round(share * 100)}%",
         context_share=share or 0.0,
         age=wording.age(row.last_activity_at),
         words=state.words,
@@ -95,7 +96,7 @@ def row_strips(text: RowText, width: int, look: Look, *, background: Style | Non
     tone = _tone(text.tone, look)
     lead = [("▌" if text.is_open else " ", look.cursor), (" " * text.indent, look.base)]
     room = max(0, width - 1 - text.indent)
-    context = f"ctx {text.context}" if width >= ROOM_FOR_LABELS else text.context
+    context = f"ctx {text.context}" if text.context and width >= ROOM_FOR_LABELS else text.context
     right = f" {context} {text.age:>3}"
     title = shorten(text.title, room - cell_len(text.head) - cell_len(right))
     gap = " " * (room - cell_len(text.head) - cell_len(title) - cell_len(right))

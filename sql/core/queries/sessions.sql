@@ -5,7 +5,7 @@ SELECT id, profile_id, source, title, tags, parent_session_id, root_session_id, 
 FROM sessions WHERE id = %(id)s;
 
 -- name: sessions_by_id_prefix
-SELECT id FROM sessions WHERE id::text LIKE %(prefix)s LIMIT 2;
+SELECT id, title FROM sessions WHERE id::text LIKE %(prefix)s ORDER BY last_activity_at DESC, id DESC LIMIT %(limit)s;
 
 -- name: latest_session
 SELECT id FROM sessions
