@@ -94,6 +94,11 @@ async def test_scripts_without_spaces_are_found_and_marked_H_055(database: Datab
         pytest.param("x " * 5_000, [], id="10 kB"),
         pytest.param("\x00\ud800", [], id="unstorable"),
         ("🎉", ["party"]),
+        ("🎉 -many", ["party"]),
+        ("🎉 -done", []),
+        ('🎉 -"so done"', ["party"]),
+        ("🎉 -done OR missing", []),
+        ("🎉 OR über", ["umlaut"]),
     ],
 )
 async def test_no_text_is_an_error_and_operators_work_H_056(database: Database, typed: str, titles: list[str]) -> None:

@@ -182,6 +182,7 @@ def _parameters(query: SearchQuery, wish: SearchWish, newest: int) -> Row:
     return {
         "words": query.words, "whole": query.whole, "titles": TITLES, "alternatives": query.titles,
         "longest": pattern(parts[0]) if parts else "", "patterns": [pattern(part) for part in parts],
+        "unwanted": query.unwanted,
         "unindexed": UNINDEXED, "profiles": list(wish.profiles), "live": wish.asking, "step": step,
         "places": named(places(newest, step, few=query.has_prefix)),
         "near": " | ".join(named(places(newest, -1)[:2])),

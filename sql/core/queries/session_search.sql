@@ -37,6 +37,7 @@ CROSS JOIN LATERAL (
     WHERE m.words @@ place::tsquery AND (NOT m.active OR m.session_id IS DISTINCT FROM %(live)s::uuid)
       AND CASE WHEN m.role = 'tool_result' THEN '' ELSE m.search_text END ILIKE %(longest)s
       AND m.search_text ILIKE ALL (%(patterns)s::text[])
+      AND NOT m.words @@ to_tsquery('pg_catalog.simple', %(unwanted)s)
     ORDER BY m.number * %(step)s LIMIT %(candidates)s
 ) hit
 LIMIT %(candidates)s;
@@ -45,11 +46,12 @@ LIMIT %(candidates)s;
 -- The same without an index, among the newest messages: `near` names the newest blocks.
 SELECT recent.id
 FROM (
-    SELECT m.id, m.role, m.search_text FROM messages m
+    SELECT m.id, m.role, m.search_text, m.words FROM messages m
     WHERE m.words @@ %(near)s::tsquery AND (NOT m.active OR m.session_id IS DISTINCT FROM %(live)s::uuid)
     ORDER BY m.number DESC LIMIT %(unindexed)s
 ) recent
 WHERE recent.role <> 'tool_result' AND recent.search_text ILIKE ALL (%(patterns)s::text[])
+  AND NOT recent.words @@ to_tsquery('pg_catalog.simple', %(unwanted)s)
 LIMIT %(candidates)s;
 
 -- name: search_titles
