@@ -65,8 +65,8 @@ class SearchQuery:
 
     @property
     def has_prefix(self) -> bool:
-        """Whether some term is the beginning of words."""
-        return any(term.is_prefix for terms in self.alternatives for term in terms)
+        """Whether beginnings of words are looked for."""
+        return any(term.is_prefix for terms in self.alternatives for term in _wanted(terms))
 
     @property
     def _worded(self) -> list[tuple[_Term, ...]]:
@@ -87,6 +87,12 @@ class SearchQuery:
         return _either(
             " & ".join(term.tsquery_of_words for term in _wanted(terms) if term.words) for terms in self.alternatives
         )
+
+    @property
+    def words_but_beginnings(self) -> str:
+        """`words` without beginnings of words; empty when an alternative has nothing else."""
+        wanted = [[term for term in _wanted(terms) if term.words and not term.is_prefix] for terms in self._worded]
+        return _either(" & ".join(term.tsquery_of_words for term in terms) for terms in wanted) if all(wanted) else ""
 
     @property
     def titles(self) -> list[str]:

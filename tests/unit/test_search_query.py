@@ -56,6 +56,12 @@ def test_parts_of_words_are_looked_for_only_where_words_do_not_say_it_all() -> N
         assert parse_search(typed).parts == [], typed
 
 
+def test_what_stands_beside_beginnings_of_words_can_lead_to_them() -> None:
+    for typed, words in {"one two*": "('one')", "one* OR two": "", "a OR one two*": "('a') | ('one')"}.items():
+        assert (parse_search(typed).has_prefix, parse_search(typed).words_but_beginnings) == (True, words)
+    assert not parse_search("one -two*").has_prefix
+
+
 def test_words_are_told_apart_as_the_database_does() -> None:
     assert words_of("src/loader_part.py <b>x@y.z</b> 스크립트를") == (
         "src", "loader", "part", "py", "b", "x", "y", "z", "b", "스", "크", "립", "트", "를",

@@ -28,6 +28,14 @@ FROM (
 WHERE looked.words @@ to_tsquery('pg_catalog.simple', %(whole)s)
 LIMIT %(candidates)s;
 
+-- name: search_near_words
+-- The same for beginnings of words, in one place. The index would first read what begins so in all messages; it only
+-- finds the place here (it does not answer for an expression), and every message of it is asked.
+SELECT m.id FROM messages m
+WHERE m.words @@ %(place)s::tsquery AND COALESCE(m.words, '') @@ to_tsquery('pg_catalog.simple', %(whole)s)
+  AND (NOT m.active OR m.session_id IS DISTINCT FROM %(live)s::uuid)
+ORDER BY m.number * %(step)s LIMIT %(candidates)s;
+
 -- name: search_parts
 -- Messages that hold texts which need not be whole words, place by place.
 SELECT hit.id
