@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cos.agent.hooks import HookBus
-from cos.agent.tools import Tool, ToolSet
+from cos.agent.tools import ToolSet
 from cos.agent.turn import Agent, AgentOptions, TurnInputs
 from cos.core.approval_desk import CHANNEL, ApprovalDesk
 from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
@@ -115,7 +115,9 @@ async def _compose(
     skills = SkillShelf({name: entry.folder for name, entry in profiles.items()})
     tools = installed_tools(plugins, database, skills, lambda: delegation)
     grants, blobs = Grants(database), PostgresBlobs(database)
-    _register_policy(hooks, profiles, request.flags, tools, grants)
+    books = {name: RuleBook(entry, list(tools)) for name, entry in profiles.items()}
+    session_grants = SessionGrants(of_session=grants.of_session, used=grants.used)
+    register_approval_policy(hooks, _policies(books, request.flags), tools, session_grants, feed.publish)
     register_live_feed(hooks, feed.publish)
     timeout = effective_approval_timeout(config, request.flags).value
     keeper = RuleKeeper(profiles, {name: tool.origin for name, tool in tools.items()}, grants)
@@ -154,6 +156,7 @@ async def _compose(
         plugins=plugins,
         skills=SkillCommands(skills, dispatcher.commands),
         background=background,
+        rule_books=books,
         reduced_motion=effective_reduced_motion(config, request.env).value,
     )
     _add_commands(core, agents, ContextCommand(contexts, journal, agents, providers))
@@ -238,16 +241,11 @@ def _background(
     return background
 
 
-def _policy_of(profile: Profile, flags: Flags, installed: Sequence[str]) -> ProfilePolicy:
-    book = RuleBook(profile, installed)
-    return ProfilePolicy(mode=lambda: effective_approval_mode(book.profile, flags), book=book)
+def _policies(books: Mapping[str, RuleBook], flags: Flags) -> dict[str, ProfilePolicy]:
+    def policy_of(book: RuleBook) -> ProfilePolicy:
+        return ProfilePolicy(mode=lambda: effective_approval_mode(book.profile, flags), book=book)
 
-
-def _register_policy(
-    hooks: HookBus, profiles: Mapping[str, Profile], flags: Flags, tools: Mapping[str, Tool], grants: Grants
-) -> None:
-    policies = {name: _policy_of(entry, flags, list(tools)) for name, entry in profiles.items()}
-    register_approval_policy(hooks, policies, tools, SessionGrants(of_session=grants.of_session, used=grants.used))
+    return {name: policy_of(book) for name, book in books.items()}
 
 
 async def _apply_schemas(database: Database, config: Config, profiles: Mapping[str, Profile]) -> None:
