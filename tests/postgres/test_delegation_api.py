@@ -80,7 +80,7 @@ async def stored(core: Core) -> list[str]:
 
 def memory_results(requests: list[RecordedRequest]) -> list[dict[str, Any]]:
     """What the tool `memory` told the model, call by call."""
-    found = {}
+    found: dict[str, Any] = {}
     for request in requests:
         for message in request.messages:
             blocks = message["content"] if isinstance(message["content"], list) else []

@@ -47,7 +47,7 @@ def test_a_misspelt_rule_written_while_cos_runs_is_a_fault_and_the_rules_of_befo
 
     rewritten(file, f'provider = "mock"\n[[approvals.rules]]\ntool = "memory"\ndecision = "{decision}"\n')
     assert [(rule.tool, rule.decision) for rule in book.rules()] == [("memory", decision)]
-    assert (book.fault, book.warning) == (None, None)
+    assert book.fault is None and book.warning is None
 
 
 @pytest.mark.parametrize(("tool", "decision"), [("memry", "allow"), ("a_plugin_that_is_off", "deny"), ("mem*", "deny")])
