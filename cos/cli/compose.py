@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cos.agent.hooks import HookBus
-from cos.agent.tools import ToolSet
+from cos.agent.tools import Tool, ToolSet
 from cos.agent.turn import Agent, AgentOptions, TurnInputs
 from cos.core.approval_desk import CHANNEL, ApprovalDesk
 from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
@@ -34,7 +34,7 @@ from cos.core.effective import (
 from cos.core.embedded.server import EmbeddedPostgres
 from cos.core.first_start import install_shipped
 from cos.core.gateway import Gateway
-from cos.core.live import LiveFeed
+from cos.core.live import CoreEvent, LiveFeed
 from cos.core.live_feed_hooks import register_live_feed
 from cos.core.neighbours import CHANNEL as SESSIONS
 from cos.core.neighbours import Neighbours
@@ -108,20 +108,17 @@ async def _compose(
 ) -> Core:
     await _apply_schemas(database, config, profiles)
     journal, sessions, feed, hooks = PostgresJournal(database), Sessions(database), LiveFeed(), HookBus()
-    sweeper = Sweeper(database, journal, feed.publish)
-    await _close_orphans(sweeper)
+    await _close_orphans(sweeper := Sweeper(database, journal, feed.publish))
     host = plugin_host(database, config, list(profiles), feed.publish)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
     skills = SkillShelf({name: entry.folder for name, entry in profiles.items()})
     tools = installed_tools(plugins, database, skills, lambda: delegation)
     grants, blobs = Grants(database), PostgresBlobs(database)
     books = {name: RuleBook(entry, list(tools)) for name, entry in profiles.items()}
-    session_grants = SessionGrants(of_session=grants.of_session, used=grants.used)
-    register_approval_policy(hooks, _policies(books, request.flags), tools, session_grants, feed.publish)
+    _register_policy(hooks, books, request.flags, tools, grants, feed.publish)
     register_live_feed(hooks, feed.publish)
-    timeout = effective_approval_timeout(config, request.flags).value
     keeper = RuleKeeper(profiles, {name: tool.origin for name, tool in tools.items()}, grants)
-    desk = ApprovalDesk(Approvals(database), keeper, feed.publish, timeout_seconds=timeout, surface=request.surface)
+    desk = _desk(config, request, Approvals(database), keeper, feed.publish)
     providers = {name: request.provider_for(entry, request.env) for name, entry in profiles.items()}
     inputs = TurnInputs(steers=AnnouncedSteers(journal, sessions, feed.publish), blobs=blobs)
     make = partial(Agent, hooks=hooks, journal=journal, approver=desk, publish=feed.publish, inputs=inputs)
@@ -139,7 +136,6 @@ async def _compose(
     child_agents = ChildAgents(agents, dispatcher.turns, journal, sessions, contexts, feed.publish)
     delegation = Delegation(config.settings.delegation, child_agents, dispatcher.turns, hooks)
     edits = SessionEdits(database, dispatcher, feed.publish)
-    background = _background(database, sweeper, desk, dispatcher, feed, plugins)
     core = Core(
         paths=paths,
         config=config,
@@ -155,7 +151,7 @@ async def _compose(
         dispatcher=dispatcher,
         plugins=plugins,
         skills=SkillCommands(skills, dispatcher.commands),
-        background=background,
+        background=_background(database, sweeper, desk, dispatcher, feed, plugins),
         rule_books=books,
         reduced_motion=effective_reduced_motion(config, request.env).value,
     )
@@ -241,11 +237,31 @@ def _background(
     return background
 
 
-def _policies(books: Mapping[str, RuleBook], flags: Flags) -> dict[str, ProfilePolicy]:
+def _desk(
+    config: Config,
+    request: StartRequest,
+    approvals: Approvals,
+    keeper: RuleKeeper,
+    publish: Callable[[CoreEvent], None],
+) -> ApprovalDesk:
+    timeout = effective_approval_timeout(config, request.flags).value
+    return ApprovalDesk(approvals, keeper, publish, timeout_seconds=timeout, surface=request.surface)
+
+
+def _register_policy(
+    hooks: HookBus,
+    books: Mapping[str, RuleBook],
+    flags: Flags,
+    tools: Mapping[str, Tool],
+    grants: Grants,
+    publish: Callable[[CoreEvent], None],
+) -> None:
     def policy_of(book: RuleBook) -> ProfilePolicy:
         return ProfilePolicy(mode=lambda: effective_approval_mode(book.profile, flags), book=book)
 
-    return {name: policy_of(book) for name, book in books.items()}
+    policies = {name: policy_of(book) for name, book in books.items()}
+    granted = SessionGrants(of_session=grants.of_session, used=grants.used)
+    register_approval_policy(hooks, policies, tools, granted, publish)
 
 
 async def _apply_schemas(database: Database, config: Config, profiles: Mapping[str, Profile]) -> None:
