@@ -144,6 +144,11 @@ def _stored(
     return StoredTurns(last_turn=LastTurns(database).of, again=again, cancels=Cancels(database), sweeper=sweeper)
 
 
+def _desk(database: Database, events: list[CoreEvent], timeout_seconds: float) -> ApprovalDesk:
+    keeper = RuleKeeper({}, {}, Grants(database))
+    return ApprovalDesk(Approvals(database), keeper, events.append, timeout_seconds=timeout_seconds, surface="test")
+
+
 @contextlib.asynccontextmanager
 async def core_bench(
     url: str,
@@ -163,8 +168,7 @@ async def core_bench(
         HookBus(),
         list[CoreEvent | Resync](),
     )
-    keeper = RuleKeeper({}, {}, Grants(database))
-    desk = ApprovalDesk(Approvals(database), keeper, events.append, timeout_seconds=timeout_seconds, surface="test")
+    desk = _desk(database, events, timeout_seconds)
     blobs = PostgresBlobs(database)
     provider, plugins, toolset = provider or ScriptedProvider(scripts), LoadedPlugins(), ToolSet.of(*tools)
     if limits is not None:

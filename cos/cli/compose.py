@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ from cos.core.effective import (
 from cos.core.embedded.server import EmbeddedPostgres
 from cos.core.first_start import install_shipped
 from cos.core.gateway import Gateway
-from cos.core.live import LiveFeed
+from cos.core.live import CoreEvent, LiveFeed
 from cos.core.live_feed_hooks import register_live_feed
 from cos.core.neighbours import CHANNEL as SESSIONS
 from cos.core.neighbours import Neighbours
@@ -113,11 +113,11 @@ async def _compose(
     skills = SkillShelf({name: entry.folder for name, entry in profiles.items()})
     tools = installed_tools(plugins, database, skills, lambda: delegation)
     grants, blobs = Grants(database), PostgresBlobs(database)
-    _register_policy(hooks, profiles, request.flags, tools, grants)
+    books = {name: RuleBook(entry, list(tools)) for name, entry in profiles.items()}
+    _register_policy(hooks, books, request.flags, tools, grants, feed.publish)
     register_live_feed(hooks, feed.publish)
-    timeout = effective_approval_timeout(config, request.flags).value
     keeper = RuleKeeper(profiles, {name: tool.origin for name, tool in tools.items()}, grants)
-    desk = ApprovalDesk(Approvals(database), keeper, feed.publish, timeout_seconds=timeout, surface=request.surface)
+    desk = _desk(config, request, Approvals(database), keeper, feed.publish)
     providers = {name: request.provider_for(entry, request.env) for name, entry in profiles.items()}
     inputs = TurnInputs(steers=AnnouncedSteers(journal, sessions, feed.publish), blobs=blobs)
     make = partial(Agent, hooks=hooks, journal=journal, approver=desk, publish=feed.publish, inputs=inputs)
@@ -135,7 +135,6 @@ async def _compose(
     child_agents = ChildAgents(agents, dispatcher.turns, journal, sessions, contexts, feed.publish)
     delegation = Delegation(config.settings.delegation, child_agents, dispatcher.turns, hooks)
     edits = SessionEdits(database, dispatcher, feed.publish)
-    background = _background(database, sweeper, desk, dispatcher, feed, plugins)
     core = Core(
         paths=paths,
         config=config,
@@ -151,7 +150,8 @@ async def _compose(
         dispatcher=dispatcher,
         plugins=plugins,
         skills=SkillCommands(skills, dispatcher.commands),
-        background=background,
+        background=_background(database, sweeper, desk, dispatcher, feed, plugins),
+        rule_books=books,
         reduced_motion=effective_reduced_motion(config, request.env).value,
     )
     _add_commands(core, agents, ContextCommand(contexts, journal, agents, providers))
@@ -238,16 +238,31 @@ def _background(
     return background
 
 
-def _policy_of(profile: Profile, flags: Flags, installed: Sequence[str]) -> ProfilePolicy:
-    book = RuleBook(profile, installed)
-    return ProfilePolicy(mode=lambda: effective_approval_mode(book.profile, flags), book=book)
+def _desk(
+    config: Config,
+    request: StartRequest,
+    approvals: Approvals,
+    keeper: RuleKeeper,
+    publish: Callable[[CoreEvent], None],
+) -> ApprovalDesk:
+    timeout = effective_approval_timeout(config, request.flags).value
+    return ApprovalDesk(approvals, keeper, publish, timeout_seconds=timeout, surface=request.surface)
 
 
 def _register_policy(
-    hooks: HookBus, profiles: Mapping[str, Profile], flags: Flags, tools: Mapping[str, Tool], grants: Grants
+    hooks: HookBus,
+    books: Mapping[str, RuleBook],
+    flags: Flags,
+    tools: Mapping[str, Tool],
+    grants: Grants,
+    publish: Callable[[CoreEvent], None],
 ) -> None:
-    policies = {name: _policy_of(entry, flags, list(tools)) for name, entry in profiles.items()}
-    register_approval_policy(hooks, policies, tools, SessionGrants(of_session=grants.of_session, used=grants.used))
+    def policy_of(book: RuleBook) -> ProfilePolicy:
+        return ProfilePolicy(mode=lambda: effective_approval_mode(book.profile, flags), book=book)
+
+    policies = {name: policy_of(book) for name, book in books.items()}
+    granted = SessionGrants(of_session=grants.of_session, used=grants.used)
+    register_approval_policy(hooks, policies, tools, granted, publish)
 
 
 async def _apply_schemas(database: Database, config: Config, profiles: Mapping[str, Profile]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile
 from cos.core.queue import QueueEditor
+from cos.core.rule_book import RuleBook
 from cos.core.session_edits import SessionEdits
 from cos.core.skills.commands import SkillCommands
 
@@ -57,6 +59,7 @@ class Core:
     plugins: LoadedPlugins
     skills: SkillCommands
     background: Background
+    rule_books: Mapping[str, RuleBook]
     reduced_motion: bool
 
     @property
@@ -97,7 +100,13 @@ class Core:
 
     async def findings(self) -> list[str]:
         """What is not as it should be, as sentences for the user."""
-        return [*await self.plugins.findings(), *await self.skills.findings()]
+        return [*await self.broken_rules(), *await self.plugins.findings(), *await self.skills.findings()]
+
+    async def broken_rules(self) -> list[str]:
+        """Which profiles' rules are not those of their files as they are now, and why, as sentences for the user."""
+        for book in self.rule_books.values():
+            await asyncio.to_thread(book.rules)
+        return [book.warning for book in self.rule_books.values() if book.warning]
 
     async def close(self) -> None:
         """End turns, plugins and connections in this order; the last process of the user stops the embedded server."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from uuid import UUID
 
+from cos.agent.events import Notice
 from cos.agent.hooks import APPROVAL_POLICY, HookBus
 from cos.core.rule_json import rule_words
 from cos.core.rules import PATH_TOOLS, SHELL_TOOLS, JudgedCall, Rule, first_match, judged_call, relative_path
@@ -43,10 +44,15 @@ class Book(Protocol):
 
     @property
     def fault(self) -> str | None:
-        """Why its file cannot be read at present."""
+        """Why its file cannot be used at present."""
         ...
 
     def rules(self) -> Sequence[Rule]: ...
+
+    @property
+    def warning(self) -> str | None:
+        """A sentence for the user while there is a fault."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,20 +73,32 @@ class SessionGrants:
 
 
 def register_approval_policy(
-    hooks: HookBus, policies: Mapping[str, ProfilePolicy], tools: Mapping[str, Tool], grants: SessionGrants
+    hooks: HookBus,
+    policies: Mapping[str, ProfilePolicy],
+    tools: Mapping[str, Tool],
+    grants: SessionGrants,
+    publish: Callable[[Notice], None],
 ) -> None:
     """Make the policy the first guard of every tool call. `policies` is by profile id."""
-    policy = ApprovalPolicy(policies, tools, grants)
+    policy = ApprovalPolicy(policies, tools, grants, publish)
     hooks.register("pre_tool_call", policy.judge, source=APPROVAL_POLICY)
 
 
 class ApprovalPolicy:
     """Judges calls."""
 
-    def __init__(self, policies: Mapping[str, ProfilePolicy], tools: Mapping[str, Tool], grants: SessionGrants) -> None:
+    def __init__(
+        self,
+        policies: Mapping[str, ProfilePolicy],
+        tools: Mapping[str, Tool],
+        grants: SessionGrants,
+        publish: Callable[[Notice], None],
+    ) -> None:
         self._policies = policies
         self._tools = tools
         self._grants = grants
+        self._publish = publish
+        self._warned: set[tuple[UUID, str]] = set()
 
     async def judge(self, turn: TurnInfo, tool_name: str, args: dict[str, Any], workspace: str, cwd: str) -> Verdict:
         """The `pre_tool_call` callback."""
@@ -91,6 +109,7 @@ class ApprovalPolicy:
             return _block(f"cos never runs this, whatever the mode: {refused}")
         policy = self._policies[turn.profile_id]
         rules = await asyncio.to_thread(policy.book.rules)
+        self._warn(turn, policy.book)
         rule = first_match(rules, call)
         if rule is not None and rule.decision == "deny":
             return _block(f"a rule of the profile {turn.profile_id} denies it ({rule_words(rule)})")
@@ -104,6 +123,13 @@ class ApprovalPolicy:
         if tool is not None and not tool.needs_approval:
             return None
         return _by_mode(policy, call)
+
+    def _warn(self, turn: TurnInfo, book: Book) -> None:
+        """Tell a session once that its calls are judged by rules that its profile's file no longer holds."""
+        said = book.warning
+        if said and (turn.session_id, said) not in self._warned:
+            self._warned.add((turn.session_id, said))
+            self._publish(Notice(turn=turn, level="warning", text=said))
 
     def _call(self, turn: TurnInfo, name: str, args: dict[str, Any], folders: tuple[Path, Path]) -> JudgedCall:
         tool = self._tools.get(name)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cos.agent.errors import CosError
-from cos.agent.text import visible
+from cos.agent.text import storable, visible
 
 
 class ConfigError(CosError):
@@ -39,7 +39,7 @@ class ConfigError(CosError):
         self.allowed = tuple(allowed)
         self.near = near
         # Keys and paths are written by others: they must neither move the cursor nor add lines.
-        super().__init__(visible(self._sentence()).replace("\n", "\u240a"))
+        super().__init__(storable(visible(self._sentence())).replace("\n", "\u240a"))
 
     def _sentence(self) -> str:
         place = "" if self.file is None else f"{self.file}, line {self.line}" if self.line else str(self.file)

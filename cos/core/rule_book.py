@@ -21,7 +21,7 @@ Stamp = tuple[int, int, int] | None
 
 
 class RuleBook:
-    """Reads the file again when it has changed. While it is broken, the rules of before hold.
+    """Reads the file again when it has changed. While it is broken, the rules of before hold and `warning` says so.
 
     `installed` are the names of the tools: a rule that asks or denies and misspells one of them breaks the file too.
     """
@@ -38,7 +38,6 @@ class RuleBook:
         """The rules in the order of the file."""
         stamp = self._now()
         if stamp != self._stamp:
-            self._stamp = stamp
             try:
                 profile = replace(self._profile, settings=load_settings(self._profile.config_file))
                 check_rules(profile, self._installed)
@@ -49,7 +48,16 @@ class RuleBook:
                 self._profile = profile
                 self._rules = tuple(rule.rule() for rule in profile.settings.approvals.rules)
                 self.fault = None
+            self._stamp = stamp
         return self._rules
+
+    @property
+    def warning(self) -> str | None:
+        """What to tell the user when the rules of the file, as it was last read, are not those that hold."""
+        if self.fault is None:
+            return None
+        name = self._profile.id
+        return f"The rules of the profile {name} are those of before, for its file cannot be used: {self.fault}"
 
     @property
     def profile(self) -> Profile:

@@ -43,8 +43,8 @@ class _Term:
 
     @property
     def tsquery(self) -> str:
-        wanted = f"'{' '.join(self.words)}'{':*' if self.is_prefix else ''}"
-        return f"!{wanted}" if self.is_excluded else wanted
+        """The words in this order, whether they are wanted or not."""
+        return f"'{' '.join(self.words)}'{':*' if self.is_prefix else ''}"
 
     @property
     def tsquery_of_words(self) -> str:
@@ -65,13 +65,21 @@ class SearchQuery:
 
     @property
     def has_prefix(self) -> bool:
-        """Whether some term is the beginning of words."""
-        return any(term.is_prefix for terms in self.alternatives for term in terms)
+        """Whether beginnings of words are looked for."""
+        return any(term.is_prefix for terms in self.alternatives for term in _wanted(terms))
+
+    @property
+    def _worded(self) -> list[tuple[_Term, ...]]:
+        """Alternatives with a word to look for; exclusions beside nothing but an emoji would hold nearly everywhere."""
+        return [terms for terms in self.alternatives if any(term.words for term in _wanted(terms))]
 
     @property
     def whole(self) -> str:
-        """In the language of `to_tsquery`; empty when there is no word."""
-        return _either(" & ".join(term.tsquery for term in terms if term.words) for terms in self.alternatives)
+        """In the language of `to_tsquery`; empty when no word is wanted."""
+        return _either(
+            " & ".join(f"{'!' if term.is_excluded else ''}{term.tsquery}" for term in terms if term.words)
+            for terms in self._worded
+        )
 
     @property
     def words(self) -> str:
@@ -81,11 +89,16 @@ class SearchQuery:
         )
 
     @property
+    def words_but_beginnings(self) -> str:
+        """`words` without beginnings of words; empty when an alternative has nothing else."""
+        wanted = [[term for term in _wanted(terms) if term.words and not term.is_prefix] for terms in self._worded]
+        return _either(" & ".join(term.tsquery_of_words for term in terms) for terms in wanted) if all(wanted) else ""
+
+    @property
     def titles(self) -> list[str]:
-        """Patterns of ILIKE that every title with the words holds, one entry for each alternative."""
+        """Patterns of ILIKE that every title with the words holds, one entry for each alternative with words."""
         return [
-            SEPARATOR.join(pattern(word) for term in _wanted(terms) for word in term.words)
-            for terms in self.alternatives
+            SEPARATOR.join(pattern(word) for term in _wanted(terms) for word in term.words) for terms in self._worded
         ]
 
     @property
@@ -96,10 +109,18 @@ class SearchQuery:
         """
         if len(self.alternatives) != 1:
             return []
-        terms = self.alternatives[0]
-        plain = all(not (term.is_excluded or term.is_quoted or term.is_prefix) for term in terms)
+        terms = _wanted(self.alternatives[0])
+        plain = not any(term.is_quoted or term.is_prefix for term in terms)
+        says_words = len(terms) < len(self.alternatives[0]) and self.words
         may_be_part = any(not term.words or has_trigram(term.text) for term in terms)
-        return sorted((term.text for term in terms), key=len, reverse=True) if plain and may_be_part else []
+        is_looked_for = plain and may_be_part and not says_words
+        return sorted((term.text for term in terms), key=len, reverse=True) if is_looked_for else []
+
+    @property
+    def unwanted(self) -> str:
+        """What a message with the `parts` may not hold, in the language of `to_tsquery`; empty when that is nothing."""
+        excluded = [term for terms in self.alternatives for term in terms if term.is_excluded and term.words]
+        return " | ".join(term.tsquery for term in excluded)
 
     @property
     def marks(self) -> list[re.Pattern[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cos.tui")
 
+RULES_SECONDS = 3.0
+"""Between two looks at the files with the rules."""
 ESSENTIAL = frozenset({"core", "feed"})
 """Groups of workers without which the app cannot go on."""
 
@@ -87,6 +89,7 @@ class CosApp(LeavingApp):
         self._opening = opening
         self.surface: AppSurface | None = None
         """None until the core is there."""
+        self._warned: Sequence[str] = ()
         self._held: list[events.Event] | None = None
         """What is typed while one screen takes over from another; None at any other time."""
 
@@ -147,9 +150,20 @@ class CosApp(LeavingApp):
         await control.begin(await self._first_session(core))
         self.main.connect(control, self.surface)
         self.ticker = self.set_interval(1.0, control.tick)
-        for sentence in await core.findings():
-            self.notify(sentence, severity="warning", timeout=30, markup=False)
+        self._warn(await core.findings())
+        self.set_interval(RULES_SECONDS, self._watch_rules)
         await core.providers[control.place.profile_id].prepare()
+
+    async def _watch_rules(self) -> None:
+        if self.core is not None:
+            self._warn(await self.core.broken_rules())
+
+    def _warn(self, findings: Sequence[str]) -> None:
+        """Show those that were not among the last ones."""
+        for sentence in findings:
+            if sentence not in self._warned:
+                self.notify(sentence, severity="warning", timeout=30, markup=False)
+        self._warned = findings
 
     async def _show_main(self) -> None:
         """Put the main screen over the first picture. Keys typed meanwhile go to where they were meant."""

@@ -180,22 +180,17 @@ BEGIN
     END IF;
 END $$;
 
--- Sums of the days from `since` to before `until` (NULL = no bound), one row per day and group of the kind `wanted`
--- (NULL = of every kind). Days of the kept time zone come from bill_sums, those of any other from the rows.
 DROP FUNCTION IF EXISTS bill_facts(text, date, date, text);
-CREATE FUNCTION bill_facts(wanted text, since date, until date, tz text)
+DROP FUNCTION IF EXISTS bill_span(text, date, date, text);
+DROP FUNCTION IF EXISTS bill_rows(text, timestamptz, timestamptz, text);
+-- Sums of the calls that began from `from_at` to before `to_at`, one row per day and group of the kind `wanted` (NULL = of
+-- every kind), read from the rows themselves.
+CREATE FUNCTION bill_rows(wanted text, from_at timestamptz, to_at timestamptz, tz text)
 RETURNS TABLE (kind text, name text, day date, calls bigint, unpriced bigint, lost bigint, partial bigint,
                cost_usd numeric, cache_saved_usd numeric, input_tokens bigint, output_tokens bigint,
                cache_read_tokens bigint, cache_write_5m_tokens bigint, cache_write_1h_tokens bigint,
                made_up_usd numeric)
 LANGUAGE sql STABLE AS $$
-SELECT b.kind, b.name, b.day, b.calls, b.unpriced, b.lost, b.partial, b.cost_usd, b.cache_saved_usd, b.input_tokens,
-       b.output_tokens, b.cache_read_tokens, b.cache_write_5m_tokens, b.cache_write_1h_tokens,
-       b.made_up_usd
-FROM bill_sums b
-WHERE tz = (SELECT s.timezone FROM bill_state s) AND b.calls <> 0 AND (wanted IS NULL OR b.kind = wanted)
-  AND b.day >= COALESCE(since, '-infinity') AND b.day < COALESCE(until, 'infinity')
-UNION ALL
 SELECT g.kind, g.name, r.day, sum(r.calls)::bigint, sum(r.unpriced)::bigint, sum(r.lost)::bigint,
        sum(r.partial)::bigint, sum(r.cost_usd), sum(r.cache_saved_usd), sum(r.input_tokens)::bigint,
        sum(r.output_tokens)::bigint, sum(r.cache_read_tokens)::bigint, sum(r.cache_write_5m_tokens)::bigint,
@@ -216,14 +211,68 @@ FROM (
            COALESCE(sum(c.cache_write_1h_tokens), 0) AS cache_write_1h_tokens,
            sum(bill_made_up(c.price_source, c.cost_usd)) AS made_up_usd
     FROM model_calls c
-    WHERE tz IS DISTINCT FROM (SELECT s.timezone FROM bill_state s) AND c.status <> 'running'
-      AND c.started_at >= COALESCE(since::timestamp AT TIME ZONE tz, '-infinity')
-      AND c.started_at < COALESCE(until::timestamp AT TIME ZONE tz, 'infinity')
+    WHERE c.status <> 'running' AND c.started_at >= from_at AND c.started_at < to_at
     GROUP BY 1, 2, 3, 4, 5
 ) AS r
 CROSS JOIN LATERAL bill_groups(r.profile_id, r.model, r.tags, r.session_path) AS g
 WHERE wanted IS NULL OR g.kind = wanted
 GROUP BY 1, 2, 3
+$$;
+
+-- The same of the days from `since` to before `until` (NULL = no bound). Days of the kept time zone come from bill_sums,
+-- those of any other from the rows.
+CREATE FUNCTION bill_facts(wanted text, since date, until date, tz text)
+RETURNS TABLE (kind text, name text, day date, calls bigint, unpriced bigint, lost bigint, partial bigint,
+               cost_usd numeric, cache_saved_usd numeric, input_tokens bigint, output_tokens bigint,
+               cache_read_tokens bigint, cache_write_5m_tokens bigint, cache_write_1h_tokens bigint,
+               made_up_usd numeric)
+LANGUAGE sql STABLE AS $$
+SELECT b.kind, b.name, b.day, b.calls, b.unpriced, b.lost, b.partial, b.cost_usd, b.cache_saved_usd, b.input_tokens,
+       b.output_tokens, b.cache_read_tokens, b.cache_write_5m_tokens, b.cache_write_1h_tokens,
+       b.made_up_usd
+FROM bill_sums b
+WHERE tz = (SELECT s.timezone FROM bill_state s) AND b.calls <> 0 AND (wanted IS NULL OR b.kind = wanted)
+  AND b.day >= COALESCE(since, '-infinity') AND b.day < COALESCE(until, 'infinity')
+UNION ALL
+SELECT r.* FROM bill_rows(wanted, COALESCE(since::timestamp AT TIME ZONE tz, '-infinity'),
+                          COALESCE(until::timestamp AT TIME ZONE tz, 'infinity'), tz) r
+WHERE tz IS DISTINCT FROM (SELECT s.timezone FROM bill_state s)
+$$;
+
+-- The same sums, but in another time zone than the kept one the days are those of the kept one: whole days come from
+-- bill_sums, and only what the span has of its first and last day from the rows. For who adds up the whole span.
+CREATE FUNCTION bill_span(wanted text, since date, until date, tz text)
+RETURNS TABLE (kind text, name text, day date, calls bigint, unpriced bigint, lost bigint, partial bigint,
+               cost_usd numeric, cache_saved_usd numeric, input_tokens bigint, output_tokens bigint,
+               cache_read_tokens bigint, cache_write_5m_tokens bigint, cache_write_1h_tokens bigint,
+               made_up_usd numeric)
+LANGUAGE sql STABLE AS $$
+WITH bounds AS MATERIALIZED (
+    SELECT s.timezone AS kept, COALESCE(since::timestamp AT TIME ZONE tz, '-infinity') AS from_at,
+           COALESCE(until::timestamp AT TIME ZONE tz, 'infinity') AS to_at
+    FROM bill_state s
+), days AS MATERIALIZED (
+    SELECT o.*, CASE WHEN tz = o.kept THEN since ELSE (o.from_at AT TIME ZONE o.kept)::date + 1 END AS first,
+           CASE WHEN tz = o.kept THEN until ELSE (o.to_at AT TIME ZONE o.kept)::date END AS after
+    FROM bounds o
+)
+SELECT b.kind, b.name, b.day, b.calls, b.unpriced, b.lost, b.partial, b.cost_usd, b.cache_saved_usd, b.input_tokens,
+       b.output_tokens, b.cache_read_tokens, b.cache_write_5m_tokens, b.cache_write_1h_tokens,
+       b.made_up_usd
+FROM days d
+JOIN bill_sums b ON b.day >= COALESCE(d.first, '-infinity') AND b.day < COALESCE(d.after, 'infinity')
+WHERE b.calls <> 0 AND (wanted IS NULL OR b.kind = wanted)
+UNION ALL
+-- A day may begin twice in a night when clocks are set back: three hours more are read, and the day decides.
+SELECT r.* FROM days d
+CROSS JOIN LATERAL bill_rows(wanted, d.from_at,
+                             LEAST((d.first::timestamp AT TIME ZONE d.kept) + interval '3 hours', d.to_at), d.kept) r
+WHERE tz <> d.kept AND since IS NOT NULL AND r.day < d.first
+UNION ALL
+SELECT r.* FROM days d
+CROSS JOIN LATERAL bill_rows(wanted, GREATEST((d.after::timestamp AT TIME ZONE d.kept) - interval '3 hours', d.from_at),
+                             d.to_at, d.kept) r
+WHERE tz <> d.kept AND until IS NOT NULL AND d.after >= d.first AND r.day >= d.after
 $$;
 
 -- Let bill_sums count the days of another time zone: all of them are summed up again.

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from cos.agent.errors import CosError
+from cos.agent.events import Notice
 from cos.agent.hook_rules import first_action
 from cos.agent.identity import TurnInfo
 from cos.agent.records import ApprovalAnswer
 from cos.core.questions import meant_answer
+from cos.plugins.bill.reports import BillReports
 from tests.bill.test_budgets import budget
 from tests.bill_bench import BillBench, bill_bench
 
@@ -79,6 +82,17 @@ async def test_what_is_no_amount_is_asked_again_with_a_sentence(core_url: str, t
         assert await asked(bill, given) is None
 
 
+@pytest.mark.parametrize("text", ["", "-1", "0", "NaN", "Infinity", "two", "1000001", "1e999999"])
+def test_the_command_line_and_the_cost_view_refuse_what_an_answer_may_not_be(text: str) -> None:
+    with pytest.raises(CosError, match=r"is no amount of US dollars above 0 and up to a million, such as 5 or 2\.50"):
+        BillReports.amount(text)
+
+
+def test_the_command_line_and_the_cost_view_read_what_an_answer_may_be() -> None:
+    texts = [" $0.10 ", "$1,000", "2.50 USD", "20,00"]
+    assert [BillReports.amount(text) for text in texts] == list(map(Decimal, ["0.10", "1000", "2.50", "20.00"]))
+
+
 @pytest.mark.parametrize("typed", ["0", "$0", "no", "Stop", "c", "Stop the turn"])
 async def test_a_refusal_stops_the_turn(core_url: str, tmp_path: Path, typed: str) -> None:
     async with bill_bench(core_url, tmp_path, budget("month", 10)) as bill:
@@ -111,6 +125,11 @@ async def test_of_two_questions_about_one_budget_the_larger_answer_holds(
         for stop, typed in zip(stops, (first, second), strict=True):
             assert await answer(stop, typed)
         assert await allowed(bill) == usd
+        said = [event.text for event in bill.events if isinstance(event, Notice) and event.level == "info"]
+        assert said[-1].startswith(
+            f"The budget all/month may spend ${usd}.0000 more now: ${10 + usd}.0000 in all since "
+        )
+        assert len(said) == 2
 
 
 async def test_an_answer_to_an_old_question_counts_from_now_when_the_budget_is_spent_again(

@@ -5,17 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from cos.agent.errors import CosError
 from cos.agent.events import Usage
 from cos.cli.arguments import build_parser
 from cos.core.config_errors import ConfigError
-from cos.plugins.bill.cli import CostError
 from cos.plugins.bill.reports import Span
 from cos.plugins.bill.tables import bar
 from tests.bill_bench import BillBench, added, bill_bench, costs
@@ -136,6 +137,34 @@ async def test_days_are_those_of_the_time_zone_asked_for(core_url: str, tmp_path
         await bill.assert_rollup_equals_rows()
 
 
+SPANS = [(None, None), (1, None), (None, 1), (1, 1), (1, 2), (31, 35), (0, 40)]
+
+
+@pytest.mark.parametrize("kept", ["UTC", "America/Havana", "Pacific/Kiritimati"])
+async def test_sums_in_another_time_zone_are_exact_for_every_span(core_url: str, tmp_path: Path, kept: str) -> None:
+    """Every half an hour of five weeks with a night in which clocks in Havana go from 1:00 back to 0:00."""
+    begin = datetime(2026, 9, 28, tzinfo=UTC)
+    async with bill_bench(core_url, tmp_path, timezone=kept) as bill:
+        turn = bill.turn("client:acme")
+        await bill.dollars(turn, 1, started_at=begin)
+        await bill.rows(
+            "INSERT INTO model_calls (turn_id, ordinal, session_id, session_path, profile_id, depth, tags, provider,"
+            " model, cause, attempt, status, input_tokens, cost_usd, started_at, ended_at, owner_key)"
+            " SELECT turn_id, n + 1, session_id, session_path, profile_id, depth, tags, provider, model, cause,"
+            " attempt, status, input_tokens, cost_usd, at, at, owner_key FROM model_calls,"
+            " generate_series(1, 40 * 48 - 1) n, LATERAL (SELECT started_at + n * interval '30 minutes') t (at)"
+        )
+        moments = [begin + timedelta(minutes=30) * number for number in range(40 * 48)]
+        for asked in ("UTC", "Asia/Tokyo", "America/Havana", "Pacific/Pago_Pago"):
+            local = [moment.astimezone(ZoneInfo(asked)).date() for moment in moments]
+            for first, last in SPANS:
+                since, until = (None if it is None else date(2026, 9, 28) + timedelta(days=it) for it in (first, last))
+                expected = sum((since or day) <= day <= (until or day) for day in local)
+                report = await bill.reports.report("client", Span(since=since, until=until, timezone=asked))
+                assert report.total.calls == expected, (asked, since, until)
+                assert costs(report) == {"acme": expected}
+
+
 async def test_the_panes_get_today_the_last_days_and_what_caching_did(core_url: str, tmp_path: Path) -> None:
     async with bill_bench(core_url, tmp_path) as bill:
         await bill.dollars(bill.turn("client:acme"), 3)
@@ -186,6 +215,8 @@ async def test_table_csv_and_json_show_the_same_figures(core_url: str, tmp_path:
         assert printed.splitlines()[0] == "Cost by project, all time (UTC)"
         assert "1 unpriced" in printed
         assert "1 unpriced calls are in no sum" in printed
+        assert "apart" in printed.splitlines()[2]
+        assert "\napart: calls that are counted, but whose cost is known to nobody" in printed
         lines = list(csv.DictReader(io.StringIO(await cost(bill, "--by", "project", "--format", "csv"))))
         assert [(line["group"], line["cost_usd"], line["is_total"]) for line in lines] == [
             ("x", "5", "0"), ("(none)", "2", "0"), ("total", "7", "1"),
@@ -212,7 +243,7 @@ async def test_what_cannot_be_reported_is_one_sentence(
     core_url: str, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     async with bill_bench(core_url, tmp_path) as bill:
-        with pytest.raises(CostError) as caught:
+        with pytest.raises(CosError) as caught:
             await cost(bill, *arguments)
         assert said in str(caught.value)
 
@@ -220,8 +251,15 @@ async def test_what_cannot_be_reported_is_one_sentence(
 async def test_a_key_that_no_call_has_is_said(core_url: str, tmp_path: Path) -> None:
     async with bill_bench(core_url, tmp_path) as bill:
         await spend(bill)
-        assert "No call here has a tag with the key 'sesion'." in await cost(bill, "--by", "sesion")
+        said = await cost(bill, "--by", "projct")
+        assert said.endswith(
+            "No call here has a tag with the key 'projct'. Did you mean project? Keys of recorded tags: prio, project, "
+            "team. --by also takes tag, profile, model, session, day, week, month."
+        )
+        assert "Did you mean session? Keys" in await cost(bill, "--by", "sesion")
         assert "No call here" not in await cost(bill, "--by", "project")
+    async with bill_bench(core_url, tmp_path) as bill:
+        assert "apart" not in await cost(bill), "there is nothing to explain"
 
 
 async def test_nothing_recorded_is_said(core_url: str, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cos.plugins.memory.tool import MOST_FAILURES
-from tests.memory_bench import MemoryBench
+from tests.memory_bench import MemoryBench, memory_bench
 from tests.tool_context import new_turn
 
 
@@ -218,6 +218,36 @@ async def test_calls_say_before_they_run_what_they_would_do(memory: MemoryBench,
         False,
     )
     assert json.dumps(tool.schema)
+
+
+async def test_with_one_store_off_the_request_names_the_one_that_will_be_written(core_url: str, tmp_path: Path) -> None:
+    async with memory_bench(core_url, tmp_path, "memory_enabled = false") as memory:
+        tool = memory.plugins.tools["memory"]
+        assert tool.describe is not None
+        said = tool.describe({"action": "add", "content": "tea"}, new_turn(), tmp_path)
+        assert said.detail == "In what it knows about you:\n+ tea"
+        batch = {"operations": [{"action": "add", "content": "a"}] * 2}
+        assert tool.describe(batch, new_turn(), tmp_path).title == "2 changes of what it knows about you"
+        assert "Default: user." in json.dumps(tool.schema)
+        await memory.call(await memory.turn(), action="add", content="tea")
+        assert (await memory.stored(), await memory.stored("user")) == ([], ["tea"])
+
+
+async def test_the_user_sees_all_of_what_was_written_and_of_what_was_not(memory: MemoryBench) -> None:
+    turn = await memory.turn()
+    long, other = "The build needs " + "many flags " * 20 + "and make", "The tests need " + "patience " * 30
+    told = await memory.call(turn, action="add", content=long)
+    assert f"Remembered: {long} (the agent's notes" in memory.notices[-1][1]
+    assert long not in told["message"], "the model knows what it wrote"
+    await memory.call(turn, action="replace", old_text="The build", content=other)
+    assert f"Changed: “{long}” is now “{other.strip()}”" in memory.notices[-1][1]
+    await memory.call(turn, action="remove", old_text="tests")
+    assert f"Forgotten: {other.strip()}" in memory.notices[-1][1]
+    await memory.call(turn, action="add", content="x" * 2_201)
+    assert f"(Keep: {'x' * 2_201}). The store memory holds 0" in memory.notices[-1][1]
+    steps = [{"action": "add", "content": long}, {"action": "remove", "old_text": "nothing"}]
+    await memory.call(turn, operations=steps)
+    assert memory.notices[-1][1].endswith(f"In the agent's notes:\n+ {long}\n- the whole entry that holds: nothing")
 
 
 async def test_a_hidden_character_is_shown_to_the_user_by_its_number(memory: MemoryBench) -> None:

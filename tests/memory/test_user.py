@@ -23,7 +23,7 @@ async def test_the_user_adds_edits_and_removes_by_number(memory: MemoryBench) ->
     assert "What it knows about you (user)  1% — 22/1,375 chars\n  #2   likes tea\n       and biscuits" in shown
     assert shown.endswith("Every new session has all of this in its prompt.")
     assert "“builds with make” is now “builds with just”" in await memory.slash("edit #1 builds with just")
-    assert "Forgotten: likes tea and biscuits" in await memory.slash("remove 2")
+    assert "Forgotten: likes tea\nand biscuits" in await memory.slash("remove 2")
     assert (await memory.stored(), await memory.stored("user")) == (["builds with just"], [])
     await memory.slash("add again")
     assert "#3   again" in await memory.slash(), "a number is never given twice"
@@ -38,7 +38,8 @@ async def cli(memory: MemoryBench, *arguments: str) -> str:
 async def test_the_command_line_does_the_same_and_names_a_session_by_the_beginning_of_its_id(
     memory: MemoryBench, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await cli(memory, "add", "--user", "likes tea")
+    added = await cli(memory, "add", "--user", "likes tea")
+    assert added.startswith("Profile home\nRemembered: likes tea (what it knows about you, ")
     session = str((await memory.turn()).session_id)
     await cli(memory, "edit", "#1", "likes coffee")
     data = json.loads(await cli(memory, "list", "--json", "--session", session[:18]))
@@ -46,7 +47,8 @@ async def test_the_command_line_does_the_same_and_names_a_session_by_the_beginni
         False,
         ["likes tea"],
     )
-    assert await cli(memory, "list", "--session", session) == await memory.slash(session_id=UUID(session))
+    shown = await memory.slash(session_id=UUID(session))
+    assert await cli(memory, "list", "--session", session) == f"Profile home\n{shown}"
     assert "Forgotten: likes coffee" in await cli(memory, "remove", "1")
     with pytest.raises(SessionError, match="no session whose id begins with 'abc'"):
         await cli(memory, "list", "--session", "abc")

@@ -94,6 +94,11 @@ async def test_scripts_without_spaces_are_found_and_marked_H_055(database: Datab
         pytest.param("x " * 5_000, [], id="10 kB"),
         pytest.param("\x00\ud800", [], id="unstorable"),
         ("🎉", ["party"]),
+        ("🎉 -many", ["party"]),
+        ("🎉 -done", []),
+        ('🎉 -"so done"', ["party"]),
+        ("🎉 -done OR missing", []),
+        ("🎉 OR über", ["umlaut"]),
     ],
 )
 async def test_no_text_is_an_error_and_operators_work_H_056(database: Database, typed: str, titles: list[str]) -> None:
@@ -190,11 +195,30 @@ async def test_profiles_are_apart_and_roles_are_as_wanted(database: Database) ->
     ],
 )
 def test_every_message_is_in_one_place(newest: int, named: list[str]) -> None:
-    assert session_search.places(newest, 1) == named
-    assert session_search.places(newest, -1) == named[::-1]
-    few = [f"large {number}" for number in range((newest >> 16) + 1)]
-    assert session_search.places(newest, 1, few=True) == ["0", *few]
-    assert session_search.places(newest, -1, few=True) == [str(newest >> 13), *few[::-1]]
+    assert session_search.places(newest, 1) == [[block] for block in named]
+    assert session_search.places(newest, -1) == [[block] for block in named[::-1]]
+
+
+def test_beginnings_are_looked_for_nearby_then_in_few_places() -> None:
+    newest = 400_000
+    assert session_search.few_places(newest, 1) == [[f"large {n}" for n in range(4)], ["large 4", "large 5", "large 6"]]
+    assert session_search.few_places(newest, -1)[1] == ["large 2", "large 1", "large 0"]
+    assert session_search.near_places(newest, -1) == [["48", "47"], ["46", "45", "44", "43", "42", "41"]]
+    assert session_search.near_places(8_191, 1) == [["0"], []]
+
+
+@pytest.mark.parametrize("typed", ["duc*", "duc* said", "duc* -old", "nothing OR duc*"])
+@pytest.mark.parametrize("candidates", [1, 2, 300])
+async def test_of_a_frequent_beginning_the_newest_are_found_wherever_they_are(
+    database: Database, monkeypatch: pytest.MonkeyPatch, typed: str, candidates: int
+) -> None:
+    """With few candidates the first place is enough; with many, the words beside the beginning or the index lead."""
+    old = await talk(database, "ducks said quack")
+    await database.fetch(b"SELECT setval(pg_get_serial_sequence('messages', 'number'), 500000)")
+    new = [await talk(database, f"duck {number} said so") for number in range(2)]
+    monkeypatch.setattr(session_search, "CANDIDATES", candidates)
+    found = await find(database, typed, sort="newest")
+    assert [hit.root_session_id for hit in found] == [*new[::-1], old][:candidates]
 
 
 async def test_older_blocks_are_searched_when_the_newest_holds_too_little(database: Database) -> None:

@@ -13,7 +13,7 @@ from cos.agent.provider import StreamStarted
 from cos.agent.providers.scripted import MODEL, called, said
 from cos.cli.running_core import Core
 from cos.core.commands import Command, CommandAnswer, CommandCall
-from cos.core.errors import CommandError
+from cos.core.errors import CommandError, SkillError
 from cos.core.inbound import Accepted, Inbound
 from tests.core_bench import core_bench
 from tests.fix_home import CoreHome, asked
@@ -74,6 +74,23 @@ async def test_a_skill_is_a_command_that_begins_a_session_and_shows_what_was_typ
     while len(provider.requests) < 2:
         await asyncio.sleep(0.002)
     assert "firmly" in str(sent(provider.requests[1].messages).context)
+
+
+async def test_several_skills_may_stand_before_the_text(core_home: CoreHome) -> None:
+    for name in ("tone", "b", "c", "d", "e", "f"):
+        core_home.write_skill(name, TONE.format(how=f"as {name} says").replace("tone", name, 1))
+    provider = core_home.script(said("one"))
+    core = await core_home.open()
+    await asked(core, "/tone /b\n/tone /nothing text")
+    message = sent(provider.requests[0].messages)
+    assert message.text == "/tone /b\n/tone /nothing text"
+    assert message.context == (
+        "The message begins with the names of skills, /tone /b: the user wants their instructions followed now, on "
+        "what stands behind. These are the instructions of /tone:\n\nWrite it again, as tone says.\n\n"
+        "These are the instructions of /b:\n\nWrite it again, as b says."
+    )
+    with pytest.raises(SkillError, match="at most 5 skills; this one has 6"):
+        await typed(core, "/tone /b /c /d /e /f text")
 
 
 async def test_what_hooks_add_stands_behind_the_skill(core_home: CoreHome) -> None:

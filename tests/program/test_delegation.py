@@ -36,6 +36,7 @@ def cos(program: Program, api: ApiServer) -> Program:
     program.use_api(api, KEY)
     program.setting(
         f'plugins = ["bill", "workspace"]\n[bill]\ntimezone = "UTC"\n[bill.servers]\n"{api.url}" = "anthropic"\n'
+        "[delegation]\nmax_spawn_depth = 2\n"
     )
     program.profile("home", PROFILE)
     return program
@@ -98,14 +99,17 @@ def _runs(marker: str) -> list[psutil.Process]:
     ]
 
 
-def _delegate_a_sleep(cos: Program, api: ApiServer, marker: str) -> subprocess.Popen[str]:
-    """A running `cos ask` whose child runs `sleep MARKER`."""
+def _delegate_a_sleep(cos: Program, api: ApiServer, marker: str, *, depth: int = 1) -> subprocess.Popen[str]:
+    """A running `cos ask` whose child (depth 2: the child of its child) runs `sleep MARKER`."""
+    tasks = ["delegate it", "pass it on", "sleep long"] if depth == 2 else ["delegate it", "sleep long"]
 
     def answer(request: RecordedRequest) -> Reply:
-        if first_words(request) != "delegate it":
+        level = tasks.index(first_words(request))
+        if level == depth:
             assert not results(request)
             return reply(tool("terminal", {"command": f"sleep {marker}"}))
-        return reply(text("I see.")) if results(request) else reply(tool("delegate_task", {"goal": "sleep long"}))
+        goes_on = tool("delegate_task", {"goal": tasks[min(level + 1, depth)], "role": "orchestrator"})
+        return reply(text("I see.")) if results(request) else reply(goes_on)
 
     api.answer = answer
     asking = cos.start("ask", "delegate it")
@@ -132,9 +136,12 @@ def test_an_interrupt_stops_the_child_and_what_it_runs_H_067(cos: Program, api: 
     assert [request.refusal for request in api.requests if request.refusal] == []
 
 
-def test_a_kill_leaves_the_effect_unknown_once_and_nobody_running_H_072(cos: Program, api: ApiServer) -> None:
-    marker = "600.7042"
-    asking = _delegate_a_sleep(cos, api, marker)
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_kill_leaves_the_effect_unknown_once_and_nobody_running_H_072(
+    cos: Program, api: ApiServer, depth: int
+) -> None:
+    marker = f"600.7042{depth}"
+    asking = _delegate_a_sleep(cos, api, marker, depth=depth)
     asking.kill()
     asking.wait()
     requests = len(api.requests)
@@ -143,18 +150,18 @@ def test_a_kill_leaves_the_effect_unknown_once_and_nobody_running_H_072(cos: Pro
     assert done.returncode == 0, done.stderr
     assert "I see." in done.stdout
     states = cos.rows("SELECT depth, status FROM turns ORDER BY depth, started_at")
-    assert states == [(0, "interrupted"), (0, "completed"), (1, "interrupted")]
+    assert states == [(0, "interrupted"), (0, "completed"), *((it, "interrupted") for it in range(1, depth + 1))]
     assert len(api.requests) == requests + 1, "nothing was asked or run again"
     (result,) = results(api.requests[-1])
     assert result["is_error"] and str(result["content"]).count("outcome unknown") == 1
     calls = dict(cos.rows("SELECT name, status FROM tool_calls"))
     assert calls == {"delegate_task": "unknown", "terminal": "unknown"}
-    assert cos.rows("SELECT count(*) FROM sessions WHERE source = 'subagent'") == [(1,)]
+    assert cos.rows("SELECT count(*) FROM sessions WHERE source = 'subagent'") == [(depth,)]
 
     cos.run("ask", "and now?", "--continue")
     assert len(results(api.requests[-1])) == 1
     assert [request.refusal for request in api.requests if request.refusal] == []
-    assert len(cos.rows("SELECT 1 FROM messages WHERE role = 'tool_result'")) == 2
+    assert len(cos.rows("SELECT 1 FROM messages WHERE role = 'tool_result'")) == depth + 1
     left = _runs(f"sleep {marker}")
     if left:
         assert "sleep" in cos.run("doctor").stdout

@@ -91,7 +91,8 @@ def test_a_profile_that_denies_memory_by_a_rule_is_obeyed(cos: Program, api: Api
 def test_the_command_line_lists_adds_edits_and_removes(cos: Program) -> None:
     added = cos.run("memory", "add", "builds with make")
     assert (added.returncode, added.stderr) == (0, "")
-    assert added.stdout.startswith("Remembered: builds with make (the agent's notes, 0% — 16/2,200 chars)")
+    said = "Remembered: builds with make (the agent's notes, 0% — 16/2,200 chars)"
+    assert added.stdout.startswith(f"Profile home\n{said}\n")
     cos.run("memory", "add", "--user", "--profile", "work", "likes tea")
     assert cos.run("memory", "edit", "1", "builds with just").returncode == 0
     listed = json.loads(cos.run("memory", "list", "--json").stdout)

@@ -11,6 +11,7 @@ from uuid import UUID
 from cos.agent.events import Usage
 from cos.plugins.bill.budgets import Budget, BudgetState
 from cos.plugins.bill.figures import CallRow, DayCost, Figures, Group, Report, SessionCost, TurnCost
+from cos.plugins.bill.money import amount_of
 from cos.plugins.bill.reports import BillReports
 from cos.tui.cost_keeper import CostFigures, CostShown
 from cos.tui.cost_port import Bill
@@ -112,6 +113,9 @@ class FixedBill:
 
     async def budgets(self, session_id: object = None) -> Sequence[BudgetState]:
         return BUDGETS
+
+    def amount(self, text: str) -> Decimal:
+        return amount_of(text)
 
     async def override(self, state: BudgetState, extra_usd: Decimal, granted_by: str) -> None:
         self.given.append((state.budget.name, extra_usd, granted_by))

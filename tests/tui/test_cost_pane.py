@@ -9,7 +9,6 @@ from uuid import UUID
 
 import pytest
 
-from cos.agent.errors import CosError
 from cos.agent.events import Usage
 from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
@@ -19,7 +18,7 @@ from cos.core.postgres.journal import PostgresJournal
 from cos.plugins.bill.events import CallRecorded
 from cos.plugins.bill.money import usd
 from cos.tui import cost_words, wording
-from cos.tui.screens.budget_more import BudgetMore, amount_of
+from cos.tui.screens.budget_more import BudgetMore
 from cos.tui.screens.cost import CostScreen
 from cos.tui.transcript import TurnHeader
 from cos.tui.transcript.look import Look
@@ -173,7 +172,7 @@ async def test_a_spent_budget_goes_on_after_more_was_allowed(core_home: CoreHome
         await chat.pilot.press("o")
         await chat.until(lambda: isinstance(chat.app.screen, BudgetMore))
         await chat.pilot.press(*"many", "enter")
-        await seen(chat, "'many' is not an amount")
+        await seen(chat, "'many' is no amount of US dollars")
         assert not await chat.core.database.fetch(b"SELECT * FROM bill_overrides")
         await chat.pilot.press(*["backspace"] * 4, *"0.75", "enter")
         await seen(chat, "$1.0000", "25%")
@@ -297,22 +296,6 @@ async def test_without_the_plugin_no_cost_is_shown_and_the_filter_says_why(core_
         chat.main.sessions.filter.value = "cost:>1"
         await seen(chat, "so nobody knows what")
         assert "$" not in chat.screen_text()
-
-
-@pytest.mark.parametrize("text", ["", "-1", "0", "NaN", "Infinity", "two", "1,5"])
-def test_what_is_no_amount_is_refused_with_its_text(text: str) -> None:
-    with pytest.raises(CosError, match=r"is not an amount.*such as 2\.50"):
-        amount_of(text)
-
-
-@pytest.mark.parametrize("text", ["1000001", "1e999999"])
-def test_an_absurd_amount_is_refused(text: str) -> None:
-    with pytest.raises(CosError, match=r"is more than \$1,000,000"):
-        amount_of(text)
-
-
-def test_an_amount_keeps_its_digits() -> None:
-    assert amount_of(" $0.10 ") == Decimal("0.10")
 
 
 AMOUNTS = ["0", "0.00001", "0.00005", "1.23456", "999.99996", "1000", "1234567.891", "-2.5", "-0.35", "-1000"]

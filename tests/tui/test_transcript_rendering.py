@@ -213,6 +213,15 @@ def test_shortened_text_fits_and_says_that_it_is_cut() -> None:
     assert shorten("abc", 0) == ""
 
 
+def test_a_long_notice_shows_its_start_and_unfolds_a_long_sentence_is_whole() -> None:
+    notice = Notice(key="n", text="\n".join(f"entry {number}" for number in range(200)))
+    assert notice.lines(80, LOOK)[-1].text == "… 170 more lines"
+    notice.folded = False
+    assert notice.lines(80, LOOK)[-1].text == "entry 199"
+    sentence = Notice(key="s", text=" ".join(["word"] * 700) + " end")
+    assert not sentence.foldable and sentence.lines(60, LOOK)[-1].text.endswith("end")
+
+
 def test_a_failed_call_unfolds_itself_and_an_ok_one_does_not() -> None:
     failed = ToolCall(key="a", name="terminal", state="failed", detail="$ false")
     fine = ToolCall(key="b", name="terminal", state="ok", detail="$ true")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cos.agent.events import Notice
 from cos.agent.hook_rules import Verdict, judge_call
 from cos.agent.hooks import HookBus
 from cos.core.approval_policy import ProfilePolicy, SessionGrants, register_approval_policy
@@ -18,6 +19,7 @@ from tests.unit.test_hooks import arguments
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from cos.agent.identity import TurnInfo
     from cos.agent.records import Risk
     from cos.core.approval_policy import Mode
     from cos.core.rules import Rule
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 class NoBook:
     """A profile without rules."""
 
-    fault = None
+    fault: str | None = None
+    warning: str | None = None
 
     def rules(self) -> tuple[Rule, ...]:
         return ()
@@ -45,7 +48,7 @@ async def verdict(mode: Mode, name: str, risk: Risk = "read") -> Verdict:
     policies = {"home": ProfilePolicy(mode=lambda: Sourced(mode, "the profile home"), book=NoBook())}
     grants = SessionGrants(of_session=no_grants, used=nothing)
     tools = {"known": tool("known", risk=risk), "keeps": replace(tool("keeps", risk=risk), needs_approval=False)}
-    register_approval_policy(bus, policies, tools, grants)
+    register_approval_policy(bus, policies, tools, grants, list[Notice]().append)
     return await judge_call(
         bus, **arguments("pre_tool_call", turn=new_turn(), tool_name=name, args={}, workspace="/w", cwd="/w")
     )
@@ -77,3 +80,26 @@ async def test_what_only_changes_what_cos_keeps_is_neither_asked_nor_denied(mode
 
 async def test_a_tool_of_unknown_origin_is_taken_for_the_worst() -> None:
     assert (await verdict("ask", "other")).reasons == ("it runs a program with your rights",)
+
+
+async def test_a_session_is_told_once_that_the_rules_of_before_judge_its_calls() -> None:
+    bus, book, published = HookBus(), NoBook(), list[Notice]()
+    policies = {"home": ProfilePolicy(mode=lambda: Sourced("auto", "the profile home"), book=book)}
+    grants = SessionGrants(of_session=no_grants, used=nothing)
+    register_approval_policy(bus, policies, {"known": tool("known")}, grants, published.append)
+    first, second = new_turn(), new_turn()
+
+    async def judged(turn: TurnInfo, warning: str | None) -> list[str]:
+        book.warning = warning
+        published.clear()
+        await judge_call(
+            bus, **arguments("pre_tool_call", turn=turn, tool_name="known", args={}, workspace="/w", cwd="/w")
+        )
+        assert all((notice.turn, notice.level) == (turn, "warning") for notice in published)
+        return [notice.text for notice in published]
+
+    assert await judged(first, None) == []
+    assert await judged(first, "broken") == ["broken"]
+    assert await judged(first, "broken") == []
+    assert await judged(second, "broken") == ["broken"]
+    assert await judged(first, "broken in another way") == ["broken in another way"]

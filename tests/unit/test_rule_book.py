@@ -42,11 +42,12 @@ def test_a_misspelt_rule_written_while_cos_runs_is_a_fault_and_the_rules_of_befo
     assert book.rules() == before and [rule.tool for rule in before] == ["terminal"]
     assert book.fault is not None and f"{file}, line 3" in book.fault and "did you mean memory?" in book.fault
     assert "did you mean memory?" in caplog.text
+    assert book.warning is not None and book.warning.startswith("The rules of the profile home are those of before, ")
     assert [rule.tool for rule in book.profile.settings.approvals.rules] == ["terminal"]
 
     rewritten(file, f'provider = "mock"\n[[approvals.rules]]\ntool = "memory"\ndecision = "{decision}"\n')
     assert [(rule.tool, rule.decision) for rule in book.rules()] == [("memory", decision)]
-    assert book.fault is None
+    assert book.fault is None and book.warning is None
 
 
 @pytest.mark.parametrize(("tool", "decision"), [("memry", "allow"), ("a_plugin_that_is_off", "deny"), ("mem*", "deny")])

@@ -31,6 +31,8 @@ from cos.core.snippets import Snippet, snippet_of
         ("a & | b", "('a' & 'b')", "('a' & 'b')"),
         ("it's --flag x->y \\ ' ''", "('it s' & 'flag' & 'x y')", "('it' & 's' & 'flag' & 'x' & 'y')"),
         ("() !!! &|:* \x00", "", ""),
+        ("🎉 -foo", "", ""),
+        ("🎉 -foo OR bar -x", "('bar' & !'x')", "('bar')"),
         ("", "", ""),
     ],
 )  # fmt: skip
@@ -49,8 +51,15 @@ def test_a_query_of_10_kB_is_bounded_and_says_what_it_left_out_H_056() -> None:
 def test_parts_of_words_are_looked_for_only_where_words_do_not_say_it_all() -> None:
     assert parse_search("ploy scripts").parts == ["scripts", "ploy"]
     assert parse_search("🎉").parts == ["🎉"]
+    assert (parse_search("🎉 -foo").parts, parse_search('🎉 -foo -"b c"').unwanted) == (["🎉"], "'foo' | 'b c'")
     for typed in ('"ploy"', "ploy*", "ploy -x", "ploy OR x", "部署", "ab"):
         assert parse_search(typed).parts == [], typed
+
+
+def test_what_stands_beside_beginnings_of_words_can_lead_to_them() -> None:
+    for typed, words in {"one two*": "('one')", "one* OR two": "", "a OR one two*": "('a') | ('one')"}.items():
+        assert (parse_search(typed).has_prefix, parse_search(typed).words_but_beginnings) == (True, words)
+    assert not parse_search("one -two*").has_prefix
 
 
 def test_words_are_told_apart_as_the_database_does() -> None:

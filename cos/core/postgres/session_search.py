@@ -42,6 +42,8 @@ MILLISECONDS: Final = 3_000
 """No part of a search takes longer."""
 BLOCK_BITS, LARGE_BITS = 13, 16
 """2 to the power of these: messages of a block and of a large one, as sql/core/schema.sql counts them."""
+NEAR_BLOCKS: Final = 8
+"""Small blocks in which messages are looked at one by one for beginnings of words."""
 _WHOLE, _PART = 2, 1
 """Whole words come before parts of words, and a title before both."""
 
@@ -112,7 +114,7 @@ class SessionSearch:
 
     async def _find(self, connection: Connection, query: SearchQuery, wish: SearchWish, state: Row) -> SearchResult:
         parameters = _parameters(query, wish, state["newest"])
-        whole = await self._ids(connection, self._sql["search_words"], parameters) if query.words else []
+        whole = await self._whole(connection, query, parameters)
         titles = await self._ids(connection, self._sql["search_titles"], parameters) if "user" in wish.roles else []
         found = await self._found(connection, dict.fromkeys(whole, _WHOLE), titles, parameters)
         if len(found) < min(wish.limit, ENOUGH) and query.parts:
@@ -133,6 +135,29 @@ class SessionSearch:
             left_out=query.left_out,
             is_capped=len(whole) >= CANDIDATES,
         )
+
+    async def _whole(self, connection: Connection, query: SearchQuery, parameters: Row) -> list[UUID]:
+        """Messages that hold the words."""
+        statement = self._sql["search_words"]
+        if query.has_prefix and query.words:
+            near = await self._near(connection, parameters)
+            if len(near) == CANDIDATES:
+                return near
+            others = parameters | {"words": query.words_but_beginnings, "whole": query.words_but_beginnings}
+            if others["words"] and len(await self._ids(connection, statement, others)) < CANDIDATES:
+                return await self._ids(connection, statement, others | {"whole": query.whole})
+            parameters = parameters | {"places": parameters["few_places"]}
+        return await self._ids(connection, statement, parameters) if query.words else []
+
+    async def _near(self, connection: Connection, parameters: Row) -> list[UUID]:
+        """What is found in the first blocks, of which the first ones tell whether more are worth looking at."""
+        found: list[UUID] = []
+        for place in parameters["near_places"]:
+            key = parameters | {"place": place, "candidates": CANDIDATES - len(found)}
+            found += await self._ids(connection, self._sql["search_near_words"], key)
+            if len(found) == CANDIDATES or len(found) * NEAR_BLOCKS < CANDIDATES * 2:
+                break
+        return found
 
     async def _found(
         self, connection: Connection, classes: dict[UUID, int], titles: Sequence[UUID], parameters: Row
@@ -156,35 +181,44 @@ class SessionSearch:
         return await (await connection.execute(statement, parameters)).fetchall()
 
 
-def places(newest: int, step: int, *, few: bool = False) -> list[str]:
-    """The blocks from the newest (`step` -1) or the oldest (1) on, as the words of messages name them.
+def places(newest: int, step: int) -> list[list[str]]:
+    """The blocks from the newest (`step` -1) or the oldest (1) on, as the words of messages name them, place by place.
 
     `newest`: the number of the newest message. The newest two large blocks are looked at in small ones: most searches
-    find enough there. `few` is for a search of which each block costs much: after the first small block, large ones.
+    find enough there.
     """
-    large, small = newest >> LARGE_BITS, newest >> BLOCK_BITS
-    if few:
-        first = [str(small if step < 0 else 0)]
-        return first + [f"large {number}" for number in range(large + 1)][::step]
-    near = max(0, large - 1)
+    near = max(0, (newest >> LARGE_BITS) - 1)
     blocks = [f"large {number}" for number in range(near)]
-    blocks += [str(number) for number in range(near << (LARGE_BITS - BLOCK_BITS), small + 1)]
-    return blocks[::step]
+    blocks += [str(number) for number in range(near << (LARGE_BITS - BLOCK_BITS), (newest >> BLOCK_BITS) + 1)]
+    return [[block] for block in blocks[::step]]
+
+
+def near_places(newest: int, step: int) -> list[list[str]]:
+    """The first small blocks: where messages are looked at one by one, without an index of their words."""
+    blocks = [str(number) for number in range((newest >> BLOCK_BITS) + 1)[::step][:NEAR_BLOCKS]]
+    return [blocks[:2], blocks[2:]]
+
+
+def few_places(newest: int, step: int) -> list[list[str]]:
+    """As `places`, for a search of which each place costs much."""
+    blocks = [f"large {number}" for number in range((newest >> LARGE_BITS) + 1)[::step]]
+    return [blocks[:4], blocks[4:]]
 
 
 def _parameters(query: SearchQuery, wish: SearchWish, newest: int) -> Row:
     parts, step = query.parts, 1 if wish.sort == "oldest" else -1
     scopes = [_quotable(f"{profile} {role}") for profile in wish.profiles for role in wish.roles]
 
-    def named(blocks: list[str]) -> list[str]:
-        return [" | ".join(f"'{scope} {block}'" for scope in scopes) for block in blocks]
+    def named(groups: list[list[str]]) -> list[str]:
+        return [" | ".join(f"'{scope} {block}'" for block in blocks for scope in scopes) for blocks in groups if blocks]
 
     return {
         "words": query.words, "whole": query.whole, "titles": TITLES, "alternatives": query.titles,
         "longest": pattern(parts[0]) if parts else "", "patterns": [pattern(part) for part in parts],
+        "unwanted": query.unwanted,
         "unindexed": UNINDEXED, "profiles": list(wish.profiles), "live": wish.asking, "step": step,
-        "places": named(places(newest, step, few=query.has_prefix)),
-        "near": " | ".join(named(places(newest, -1)[:2])),
+        "places": named(places(newest, step)), "few_places": named(few_places(newest, step)),
+        "near_places": named(near_places(newest, step)), "near": named(near_places(newest, -1))[0],
         "candidates": CANDIDATES, "most_titles": MOST_TITLES, "looked_at": LOOKED_AT, "with_undone": wish.with_undone,
     }  # fmt: skip
 

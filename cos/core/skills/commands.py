@@ -1,4 +1,7 @@
-"""Skills as slash commands: `/skill-name text` sends the text, and behind it the skill's instructions."""
+"""Skills as slash commands: `/skill-name text` sends the text, and behind it the skill's instructions.
+
+Up to five may stand before the text, as in Hermes: `/tone /letter text`.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from cos.agent.text import cells
-from cos.core.commands import Command, CommandAnswer, CommandCall
+from cos.core.commands import Command, CommandAnswer, CommandCall, parse_command
+from cos.core.errors import SkillError
 from cos.core.skills.shelf import whole_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cos.core.commands import Commands
     from cos.core.skills.folder import SkillSet
@@ -20,11 +24,11 @@ if TYPE_CHECKING:
 ORIGIN: Final = "skill"
 _SUMMARY_CHARACTERS: Final = 72
 """In lists of commands. The model gets the whole description."""
+_MOST_SKILLS: Final = 5
+"""In one message, as in Hermes."""
 _SENT: Final = """\
-The message begins with the name of a skill, /{name}: the user wants its instructions followed now, on what stands \
-behind the name. These are the instructions:
-
-{text}"""
+The message begins with {names}: the user wants {their} instructions followed now, on what stands behind. {texts}"""
+_TEXT: Final = "These are the instructions{of}:\n\n{text}"
 
 
 class SkillCommands:
@@ -51,9 +55,26 @@ class SkillCommands:
         ]
 
     async def _send(self, call: CommandCall) -> CommandAnswer:
-        skill = await self._shelf.find(call.profile_id, call.name)
-        text = await asyncio.to_thread(whole_text, skill)
-        return CommandAnswer(context=_SENT.format(name=skill.name, text=text))
+        texts: dict[str, str] = {}
+        for name in self._names(call):
+            skill = await self._shelf.find(call.profile_id, name)
+            texts[name] = await asyncio.to_thread(whole_text, skill)
+        return CommandAnswer(context=_sent(texts))
+
+    def _names(self, call: CommandCall) -> list[str]:
+        """The skills that the message begins with, each once.
+
+        Raises:
+            SkillError: there are too many.
+        """
+        offered = {skill.name for skill in self.known(call.profile_id) if self._commands.owner(skill.name) is None}
+        names, argument = [call.name], call.argument
+        while (parsed := parse_command(argument)) and parsed[0] in offered:
+            name, argument = parsed
+            names += [] if name in names else [name]
+        if len(names) > _MOST_SKILLS:
+            raise SkillError(f"a message may begin with at most {_MOST_SKILLS} skills; this one has {len(names)}")
+        return names
 
     def listing(self) -> Command:
         """`/skills`."""
@@ -74,6 +95,16 @@ class SkillCommands:
                 said.append(broken_sentence(str(found.broken[0])) + (more if len(found.broken) > 1 else ""))
             said += shadowed(found, self._commands)
         return said
+
+
+def _sent(texts: Mapping[str, str]) -> str:
+    """What the model gets of the skills that a message begins with: their texts by name."""
+    if len(texts) == 1:
+        ((name, text),) = texts.items()
+        return _SENT.format(names=f"the name of a skill, /{name}", their="its", texts=_TEXT.format(of="", text=text))
+    names = f"the names of skills, {' '.join(f'/{name}' for name in texts)}"
+    parts = [_TEXT.format(of=f" of /{name}", text=text) for name, text in texts.items()]
+    return _SENT.format(names=names, their="their", texts="\n\n".join(parts))
 
 
 def skill_lines(found: SkillSet) -> list[str]:

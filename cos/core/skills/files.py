@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from cos.agent.text import storable, visible
 from cos.core.errors import SkillError
-from cos.core.skills.folder import FILE_NAME
+from cos.core.skills.skill import FILE_NAME
 
 if TYPE_CHECKING:
     from cos.core.skills.skill import Skill

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from cos.core.config_errors import ConfigError, FolderError
-from cos.core.skills.skill import MOST_CHARACTERS, Skill, parse_skill
+from cos.core.skills.files import linked_files
+from cos.core.skills.skill import FILE_NAME, MOST_CHARACTERS, Skill, is_plain, parse_skill
 
-FILE_NAME: Final = "SKILL.md"
 MOST_BYTES: Final = 4 * MOST_CHARACTERS
 
 
@@ -37,6 +37,7 @@ def load_skills(profile_folder: Path) -> SkillSet:
     for folder, category in places:
         try:
             skill = _load(folder, category, profile_folder)
+            _check_names(skill, folder)
             if skill.name in found:
                 first = found[skill.name].file
                 raise ConfigError("is the name of another skill too", file=skill.file, key="name", value=str(first))
@@ -69,6 +70,15 @@ def _is_folder(item: Path) -> bool:
 
 def _has_skill(folder: Path) -> bool:
     return os.path.lexists(folder / FILE_NAME)
+
+
+def _check_names(skill: Skill, folder: Path) -> None:
+    """The model reads the names of a skill's files and of its category, one to a line."""
+    for name in (skill.category or "", *linked_files(skill)):
+        if not is_plain(name):
+            file = folder.parent if name == skill.category else folder / name
+            problem = "has a line break or a hidden character in its name, which a model would take for text: rename it"
+            raise FolderError(problem, file=file)
 
 
 def _load(folder: Path, category: str | None, profile_folder: Path) -> Skill:

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 import yaml
 
-from cos.agent.text import storable
+from cos.agent.text import storable, visible
 from cos.core.config_errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+FILE_NAME: Final = "SKILL.md"
 MOST_CHARACTERS: Final = 100_000
 """Of a SKILL.md, as in Hermes."""
 MOST_DESCRIPTION: Final = 1_024
@@ -50,6 +51,11 @@ class Skill:
     """Its SKILL.md as the user knows it."""
     body: str = field(repr=False)
     """The instructions, without the front matter."""
+
+
+def is_plain(name: str) -> bool:
+    """Whether the model may read `name` of a file or folder: one line, and nothing hidden in it."""
+    return name == storable(visible(name)) and not any(character in name for character in "\n\t")
 
 
 def parse_skill(text: str, file: Path, folder: Path, category: str | None) -> Skill:

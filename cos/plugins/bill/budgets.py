@@ -93,7 +93,8 @@ class BudgetState:
         """For the user, before the turn is stopped."""
         return (
             f"The budget {self.budget.name} is spent: {usd(self.spent_usd)} of {usd(self.limit_usd)}{self._since}. "
-            "The next model call waits. May it spend more, once? You can also write an amount, such as 2.50."
+            "The next model call waits. May it spend more, once? You can also write an amount, such as 2.50. If "
+            "several sessions ask this, the largest answer holds."
         )
 
     @staticmethod
@@ -118,10 +119,19 @@ class BudgetState:
         """What an override adds so that `more` may be spent; 0 or less = that much is allowed already.
 
         It counts from what is spent now. When the budget is not spent any more, because another question about it was
-        answered meanwhile, it counts from what `asked` showed: the larger answer holds, and not the sum of both.
+        answered meanwhile, it counts from what `asked` showed. So the larger of two answers holds and not their sum:
+        who answers twice what was shown twice has allowed no more than was shown, and is asked again when it is spent.
         """
         base = self.spent_usd if self.is_spent else asked.spent_usd
         return base + more - self.limit_usd
+
+    @property
+    def allowance(self) -> str:
+        """What an answer to `question` has come to."""
+        left = max(self.limit_usd - self.spent_usd, Decimal(0))
+        return (
+            f"The budget {self.budget.name} may spend {usd(left)} more now: {usd(self.limit_usd)} in all{self._since}."
+        )
 
     @property
     def warning(self) -> str:

@@ -14,7 +14,7 @@ from cos.agent.tags import Tag
 from cos.core.plugin_api import CliAnswer
 from cos.plugins.bill.budgets import BudgetState
 from cos.plugins.bill.figures import FIXED
-from cos.plugins.bill.money import amount_in, usd
+from cos.plugins.bill.money import amount_of, usd
 from cos.plugins.bill.reports import Span
 from cos.plugins.bill.tables import budget_table, report_csv, report_json, report_table, speed_json, speed_table
 
@@ -58,7 +58,17 @@ async def _report(bill: Bill, options: Namespace) -> CliAnswer:
         case "json":
             return CliAnswer(report_json(report, span))
         case _:
-            return CliAnswer(report_table(report, span, await bill.reports.budgets()))
+            table = report_table(report, span, await bill.reports.budgets())
+            return CliAnswer(table + (await _other_keys(bill, by) if report.is_unknown_key else ""))
+
+
+async def _other_keys(bill: Bill, by: str) -> str:
+    """What could have been meant with a key that no call has."""
+    key, keys = by.removeprefix("tag:"), await bill.reports.tag_keys()
+    near = difflib.get_close_matches(key, [*keys, *FIXED], n=1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    having = f"Keys of recorded tags: {', '.join(keys)}." if keys else "No recorded call has a tag."
+    return f"{hint} {having} --by also takes {', '.join(FIXED)}."
 
 
 async def _speed(bill: Bill, options: Namespace) -> CliAnswer:
@@ -76,7 +86,7 @@ async def _reprice(bill: Bill, *, dry_run: bool) -> CliAnswer:
 
 
 async def _override(bill: Bill, options: Namespace) -> CliAnswer:
-    extra = _amount(options.amount)
+    extra = amount_of(options.amount)
     states = await bill.reports.budgets(_session(options.session))
     state = _named(states, options.budget)
     await bill.reports.override(state, extra, "cli")
@@ -102,13 +112,6 @@ def _named(states: list[BudgetState], name: str) -> BudgetState:
 
 def _until(state: BudgetState) -> str:
     return "in this session" if state.budget.period == "session" else f"in this {state.budget.period}"
-
-
-def _amount(text: str) -> Decimal:
-    amount = amount_in(text)
-    if not amount:
-        raise CostError(f"{text!r} is no amount of US dollars above 0 and up to a million, such as 5 or 2.50")
-    return amount
 
 
 def _session(text: str | None) -> UUID | None:

@@ -89,6 +89,11 @@ class Report:
     running: int
     """Calls under way now; they are in no figure yet."""
 
+    @property
+    def is_unknown_key(self) -> bool:
+        """Calls are counted, and none has a tag with the key that was asked for."""
+        return self.by not in FIXED and self.total.calls > 0 and all(group.label is None for group in self.groups)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionCost:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -81,23 +81,25 @@ class Ledger:
 
         return await self.database.transaction(work)
 
-    async def allow(self, call: Call, spent: BudgetState, more_usd: Decimal, granted_by: str) -> None:
-        """Let the budget that forbids `call` spend so much more, as `BudgetState.extra_for` counts it.
+    async def allow(self, call: Call, spent: BudgetState, more_usd: Decimal, granted_by: str) -> BudgetState:
+        """Let the budget that forbids `call` spend so much more, as `BudgetState.extra_for` counts it; how it is then.
 
         Raises:
             DatabaseError: nothing was stored.
         """
         timezone = await self.timezone()
 
-        async def work(connection: PluginConnection) -> None:
+        async def work(connection: PluginConnection) -> BudgetState:
             await connection.execute(self._sql["lock"])
             for state in await self._states(connection, call, timezone):
                 if (state.budget, state.period_key) == (spent.budget, spent.period_key):
-                    extra = state.extra_for(more_usd, spent)
-                    if extra > 0:
+                    extra = max(state.extra_for(more_usd, spent), Decimal(0))
+                    if extra:
                         await self._budgets.override(connection, state, extra, granted_by)
+                    return replace(state, extra_usd=state.extra_usd + extra)
+            return spent  # Its period is over: the next one begins with its own limit.
 
-        await self.database.transaction(work)
+        return await self.database.transaction(work)
 
     async def end(self, endings: Sequence[Ending]) -> list[str]:
         """Store how calls ended, each once, and return what budgets have to say about that.

@@ -116,7 +116,8 @@ class Recorder:
             if more is None:
                 self._unread[call.key] = spent.unread(answer.answer or "")
             elif more:
-                await self._ledger.allow(call, spent, more, answer.answered_by or "")
+                state = await self._ledger.allow(call, spent, more, answer.answered_by or "")
+                self._publish(Notice(turn=call.turn, level="info", text=state.allowance))
             return more is None or more > 0
 
         question = " ".join(filter(None, [self._unread.pop(call.key, None), spent.question]))

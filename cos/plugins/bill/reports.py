@@ -20,6 +20,7 @@ from cos.plugins.bill.figures import (
     Speed,
     TurnCost,
 )
+from cos.plugins.bill.money import amount_of
 
 if TYPE_CHECKING:
     from cos.core.plugin_api import PluginConnection, PluginContext
@@ -55,7 +56,8 @@ class BillReports:
 
     async def report(self, by: str, span: Span = ALL_TIME, *, with_children: bool = False) -> Report:
         """Cost grouped by a tag key or by one of `FIXED`. `with_children` counts for `session` only."""
-        timezone = span.timezone or await self._ledger.timezone()
+        kept = await self._ledger.timezone()
+        timezone = span.timezone or kept
         kind = _kind(by, with_children=with_children)
         parameters = _bounds(span) | {"timezone": timezone, "kind": kind, "period": by if by in _IN_ORDER else None}
         rows = await self._ctx.database.fetch(self._sql["grouped"], parameters)
@@ -129,6 +131,19 @@ class BillReports:
         parameters = {"ids": [str(session_id) for session_id in session_ids], "operator": operator, "usd": usd}
         rows = await (await connection.execute(self._sql["costing"], parameters)).fetchall()
         return {row["session_id"] for row in rows}
+
+    @staticmethod
+    def amount(text: str) -> Decimal:
+        """The dollars above 0 that a person wrote.
+
+        Raises:
+            AmountError: it is no such amount.
+        """
+        return amount_of(text)
+
+    async def tag_keys(self) -> list[str]:
+        """The keys of all tags that recorded calls have, sorted."""
+        return [row["key"] for row in await self._ctx.database.fetch(self._sql["tag_keys"])]
 
     async def budgets(self, session_id: UUID | None = None) -> list[BudgetState]:
         """Every budget in its present period; those per session only for `session_id`."""

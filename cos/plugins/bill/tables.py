@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from cos.agent.text import cells, visible
-from cos.plugins.bill.figures import FIXED, Figures, Group, Report, SessionCost, Speed
+from cos.plugins.bill.figures import Figures, Group, Report, SessionCost, Speed
 from cos.plugins.bill.money import usd
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ def report_table(report: Report, span: Span, budgets: Sequence[BudgetState]) -> 
         for group in report.groups
     ]
     rows.append(["total", cost_text(report.total), "", *_counts(report.total)])
-    table = _aligned([["", "USD", "", "calls", "tokens in", "out", "cached", "apart"], *rows], left={0, 2, 7})
-    notes = [*_notes(report), *(state.warning for state in budgets if state.percent >= 80)]
+    apart = "apart" if _apart(report.total) else ""
+    table = _aligned([["", "USD", "", "calls", "tokens in", "out", "cached", apart], *rows], left={0, 2, 7})
+    notes = [*(state.warning for state in budgets if state.percent >= 80), *_notes(report)]
     return "\n".join([head, "", *table, *(["", *notes] if notes else [])])
 
 
@@ -176,8 +177,8 @@ def _apart(figures: Figures) -> str:
 
 def _notes(report: Report) -> Iterator[str]:
     total = report.total
-    if all(group.label is None for group in report.groups) and report.by not in FIXED:
-        yield f"No call here has a tag with the key {report.by.removeprefix('tag:')!r}."
+    if _apart(total):
+        yield "apart: calls that are counted, but whose cost is known to nobody and so stands in no sum."
     if report.overlaps:
         yield "The groups overlap: a call with several tags stands in each of them. The total counts each call once."
     if total.unpriced:
@@ -195,6 +196,8 @@ def _notes(report: Report) -> Iterator[str]:
         yield f"Caching saved {usd(total.cache_saved_usd)}."
     if report.running:
         yield _running(report).strip()
+    if report.is_unknown_key:
+        yield f"No call here has a tag with the key {report.by.removeprefix('tag:')!r}."
 
 
 def _running(report: Report) -> str:

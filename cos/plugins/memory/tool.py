@@ -12,7 +12,7 @@ from cos.plugins.memory.block import shown_entry
 from cos.plugins.memory.changes import Action, MemoryRefused, Operation
 from cos.plugins.memory.entries import Entry, Target, contents_of, percent, preview, size_of, usage_words
 from cos.plugins.memory.readers import Readers
-from cos.plugins.memory.words import changed_words, proposed_title, proposed_words
+from cos.plugins.memory.words import changed_words, proposed_title, proposed_words, refused_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ class MemoryTool:
     def tool(self, origin: str, *, needs_approval: bool) -> Tool:
         return Tool(
             name="memory", title="Remember", description=_description(self._store.limits),
-            schema=_schema(list(self._store.limits)), run=self.run, origin=origin, risk=_risk, describe=_describe,
+            schema=_schema(list(self._store.limits)), run=self.run, origin=origin, risk=_risk, describe=self._describe,
             needs_approval=needs_approval,
         )  # fmt: skip
 
@@ -62,11 +62,11 @@ class MemoryTool:
                 return _ok(await self._list(turn, args.get("target")))
             return await self._change(args, turn)
         except CosError as error:
-            self._tell(turn, "error", f"Memory was not changed ({proposed_title(args)}): {error}")
+            self._tell(turn, "error", refused_words(args, self._target(args), str(error)))
             return _failed({"success": False, "error": f"Nothing was changed: {error}"})
 
     async def _change(self, args: Json, turn: TurnInfo) -> ToolOutcome:
-        target: Target = args.get("target", next(iter(self._store.limits)))
+        target = self._target(args)
         view = await self._readers.view(turn.session_id)
         try:
             operations = _operations(args)
@@ -78,7 +78,7 @@ class MemoryTool:
                     " The memory that this session began with has it: somebody has changed or removed it since. If it "
                     "was to be removed, there may be nothing left to do."
                 )
-            self._tell(turn, "warning", f"Memory was not changed ({proposed_title(args)}). {message}")
+            self._tell(turn, "warning", refused_words(args, target, message))
             return await self._refusal(refused, f"{message} {refused.advice}".rstrip(), turn, target)
         self._failures.pop(turn.turn_id, None)
         self._tell(turn, "info", changed_words(changed))
@@ -129,6 +129,16 @@ class MemoryTool:
     def _shown(self, entry: Entry) -> str:
         return shown_entry(entry, self._store.limits[entry.target])
 
+    def _target(self, args: Json) -> Target:
+        target: Target = args.get("target", next(iter(self._store.limits)))
+        return target
+
+    def _describe(self, args: Json, turn: TurnInfo, workspace: Path) -> CallDescription:
+        title = proposed_title(args, self._target(args))
+        if _risk(args) == "read":
+            return CallDescription(title=title, kind="read")
+        return CallDescription(title=title, kind="edit", detail=proposed_words(args, self._target(args)))
+
     def _tell(self, turn: TurnInfo, level: Any, text: str) -> None:
         self._publish(Notice(turn=turn, level=level, text=text))
 
@@ -151,7 +161,7 @@ def _operations(args: Json) -> list[Operation]:
 
 def _success(changed: Changed) -> Json:
     count = len(changed.edits) + len(changed.repeated)
-    message = changed_words(changed) if count == 1 else f"{count} changes made."
+    message = changed_words(changed, preview) if count == 1 else f"{count} changes made."
     done: Json = {
         "success": True, "done": True, "target": changed.target, "usage": changed.usage,
         "entry_count": changed.entry_count, "message": message,
@@ -177,13 +187,6 @@ def _risk(args: Json) -> Risk:
     return "read" if args.get("action") == "list" and not args.get("operations") else "write"
 
 
-def _describe(args: Json, turn: TurnInfo, workspace: Path) -> CallDescription:
-    is_list = _risk(args) == "read"
-    return CallDescription(
-        title=proposed_title(args), kind="read" if is_list else "edit", detail="" if is_list else proposed_words(args)
-    )
-
-
 def _schema(targets: Sequence[Target]) -> Json:
     operation: Json = {
         "type": "object",
@@ -205,7 +208,7 @@ def _schema(targets: Sequence[Target]) -> Json:
                 "type": "string",
                 "enum": list(targets),
                 "description": "memory: your own notes on places, projects, tools, lessons. user: who the user is and "
-                "what they like. Default: memory.",
+                f"what they like. Default: {targets[0]}.",
             },
             "content": _CONTENT,
             "old_text": _OLD_TEXT,

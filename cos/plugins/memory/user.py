@@ -60,20 +60,21 @@ class UserMemory:
         profile: str = options.profile
         match options.action:
             case "add":
-                return CliAnswer(await self._add(profile, "user" if options.user else "memory", options.text))
+                done = await self._add(profile, "user" if options.user else "memory", options.text)
             case "edit":
-                return CliAnswer(await self._edit(profile, options.number, options.text))
+                done = await self._edit(profile, options.number, options.text)
             case "remove":
-                return CliAnswer(await self._remove(profile, options.number))
+                done = await self._remove(profile, options.number)
             case _:
                 return await self._list(profile, options)
+        return CliAnswer(_of_profile(profile, done))
 
     async def _list(self, profile: str, options: Namespace) -> CliAnswer:
         session_id = await self._ctx.find_session(options.session) if options.session else None
         memory = await self._memory(profile, session_id)
         if options.json:
             return CliAnswer(json.dumps({"profile": profile, **memory_object(memory)}, ensure_ascii=False, indent=2))
-        return CliAnswer(memory_words(memory))
+        return CliAnswer(_of_profile(profile, memory_words(memory)))
 
     async def _memory(self, profile: str, session_id: UUID | None) -> Memory:
         context = await self._ctx.frozen_context(session_id) if session_id else None
@@ -103,3 +104,7 @@ class UserMemory:
             having = ", ".join(f"#{entry.number}" for entry in entries) or "none yet"
             raise MemoryRefused(f"The profile {profile} has no entry #{number}. Its entries: {having}.", "unmatched")
         return found[0]
+
+
+def _of_profile(profile: str, text: str) -> str:
+    return f"Profile {profile}\n{text}"

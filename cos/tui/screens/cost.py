@@ -4,7 +4,6 @@ a group to its sessions and from a session to its calls.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -193,9 +192,9 @@ class CostScreen(ModalScreen[None]):
             self._keeper.moved()
             self.reload()
 
-    def _allowing(self, state: BudgetState) -> Callable[[Decimal], Awaitable[None]]:
-        async def allow(amount: Decimal) -> None:
-            await self._bill.override(state, amount, GRANTED_BY)
+    def _allowing(self, state: BudgetState) -> Callable[[str], Awaitable[None]]:
+        async def allow(amount: str) -> None:
+            await self._bill.override(state, self._bill.amount(amount), GRANTED_BY)
 
         return allow
 

@@ -97,6 +97,10 @@ def _estimate(text: str, width: int) -> int:
     return len(text) // max(1, width - GUTTER) + text.count("\n") + 1
 
 
+def _is_long(text: str) -> bool:
+    return len(text) > FOLD_AFTER_CHARACTERS or text.count("\n") >= FOLD_AFTER_LINES
+
+
 def fold_mark(folded: bool) -> str:
     return "▸ " if folded else "▾ "
 
@@ -143,7 +147,7 @@ class UserMessage(Entry):
 
     @property
     def foldable(self) -> bool:
-        return len(self.text) > FOLD_AFTER_CHARACTERS or self.text.count("\n") >= FOLD_AFTER_LINES
+        return _is_long(self.text)
 
     @property
     def folds_itself(self) -> bool:
@@ -324,21 +328,31 @@ class Thinking(Entry):
 
 @dataclass(kw_only=True, eq=False)
 class Notice(Entry):
-    """A sentence about the turn that is not part of the conversation."""
+    """A sentence about the turn that is not part of the conversation. A very long one shows its start."""
 
     text: str
     level: Literal["info", "warning", "error"] = "info"
+
+    @property
+    def foldable(self) -> bool:
+        return _is_long(self.text)
+
+    @property
+    def folds_itself(self) -> bool:
+        return True
 
     def lines(self, width: int, look: Look) -> list[Line]:
         glyph, style = {
             "info": ("i", look.muted), "warning": ("!", look.warning), "error": ("✗", look.error),
         }[self.level]  # fmt: skip
+        glyph = (fold_mark(self.is_folded) if self.foldable else "") + glyph
         lead: list[Run] = [(" " * GUTTER, look.base), (f"{glyph} {self.level}  ", style)]
         size = sum(cell_len(text) for text, _ in lead)
         if size > width // 2:
-            lead, size = [lead[0], (f"{glyph} ", style)], GUTTER + 2
+            lead, size = [lead[0], (f"{glyph} ", style)], GUTTER + len(glyph) + 1
         text_style = look.muted if self.level == "info" else look.base
-        found = _bounded(self.text, text_style, width, look, [(" " * size, look.base)], FOLD_AFTER_LINES)
+        most = FOLD_AFTER_LINES if self.is_folded else MOST_PLAIN_LINES
+        found = _bounded(self.text, text_style, width, look, [(" " * size, look.base)], most)
         first = make_line([(found[0].text, text_style)], width, look, lead=lead, joint=found[0].joint)
         return [first, *found[1:]]
 

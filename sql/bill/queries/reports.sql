@@ -9,7 +9,11 @@ SELECT false AS is_total,
        sum(f.cache_read_tokens)::bigint AS cache_read_tokens,
        sum(f.cache_write_5m_tokens)::bigint AS cache_write_5m_tokens,
        sum(f.cache_write_1h_tokens)::bigint AS cache_write_1h_tokens, sum(f.made_up_usd) AS made_up_usd
-FROM bill_facts(%(kind)s, %(since)s::date, %(until)s::date, %(timezone)s) f
+FROM (
+    SELECT * FROM bill_facts(%(kind)s, %(since)s::date, %(until)s::date, %(timezone)s) WHERE %(period)s::text IS NOT NULL
+    UNION ALL
+    SELECT * FROM bill_span(%(kind)s, %(since)s::date, %(until)s::date, %(timezone)s) WHERE %(period)s::text IS NULL
+) f
 GROUP BY 2
 UNION ALL
 SELECT true, NULL, COALESCE(sum(f.calls), 0)::bigint, COALESCE(sum(f.unpriced), 0)::bigint,
@@ -18,7 +22,7 @@ SELECT true, NULL, COALESCE(sum(f.calls), 0)::bigint, COALESCE(sum(f.unpriced), 
        COALESCE(sum(f.output_tokens), 0)::bigint, COALESCE(sum(f.cache_read_tokens), 0)::bigint,
        COALESCE(sum(f.cache_write_5m_tokens), 0)::bigint, COALESCE(sum(f.cache_write_1h_tokens), 0)::bigint,
        COALESCE(sum(f.made_up_usd), 0)
-FROM bill_facts('all', %(since)s::date, %(until)s::date, %(timezone)s) f;
+FROM bill_span('all', %(since)s::date, %(until)s::date, %(timezone)s) f;
 
 -- name: sessions
 -- Of each session its own calls, and all calls of the tree of sessions below it, itself included.
@@ -92,6 +96,9 @@ WHERE c.status <> 'running'
   AND c.started_at >= COALESCE(%(since)s::date::timestamp AT TIME ZONE %(timezone)s, '-infinity')
   AND c.started_at < COALESCE(%(until)s::date::timestamp AT TIME ZONE %(timezone)s, 'infinity')
 GROUP BY 1;
+
+-- name: tag_keys
+SELECT DISTINCT substr(kind, 5) AS key FROM bill_sums WHERE kind LIKE 'key:%%' AND calls <> 0 ORDER BY 1;
 
 -- name: running
 SELECT count(*) AS calls FROM model_calls WHERE status = 'running';

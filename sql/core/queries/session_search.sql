@@ -28,6 +28,14 @@ FROM (
 WHERE looked.words @@ to_tsquery('pg_catalog.simple', %(whole)s)
 LIMIT %(candidates)s;
 
+-- name: search_near_words
+-- The same for beginnings of words, in one place. The index would first read what begins so in all messages; it only
+-- finds the place here (it does not answer for an expression), and every message of it is asked.
+SELECT m.id FROM messages m
+WHERE m.words @@ %(place)s::tsquery AND COALESCE(m.words, '') @@ to_tsquery('pg_catalog.simple', %(whole)s)
+  AND (NOT m.active OR m.session_id IS DISTINCT FROM %(live)s::uuid)
+ORDER BY m.number * %(step)s LIMIT %(candidates)s;
+
 -- name: search_parts
 -- Messages that hold texts which need not be whole words, place by place.
 SELECT hit.id
@@ -37,6 +45,7 @@ CROSS JOIN LATERAL (
     WHERE m.words @@ place::tsquery AND (NOT m.active OR m.session_id IS DISTINCT FROM %(live)s::uuid)
       AND CASE WHEN m.role = 'tool_result' THEN '' ELSE m.search_text END ILIKE %(longest)s
       AND m.search_text ILIKE ALL (%(patterns)s::text[])
+      AND NOT m.words @@ to_tsquery('pg_catalog.simple', %(unwanted)s)
     ORDER BY m.number * %(step)s LIMIT %(candidates)s
 ) hit
 LIMIT %(candidates)s;
@@ -45,11 +54,12 @@ LIMIT %(candidates)s;
 -- The same without an index, among the newest messages: `near` names the newest blocks.
 SELECT recent.id
 FROM (
-    SELECT m.id, m.role, m.search_text FROM messages m
+    SELECT m.id, m.role, m.search_text, m.words FROM messages m
     WHERE m.words @@ %(near)s::tsquery AND (NOT m.active OR m.session_id IS DISTINCT FROM %(live)s::uuid)
     ORDER BY m.number DESC LIMIT %(unindexed)s
 ) recent
 WHERE recent.role <> 'tool_result' AND recent.search_text ILIKE ALL (%(patterns)s::text[])
+  AND NOT recent.words @@ to_tsquery('pg_catalog.simple', %(unwanted)s)
 LIMIT %(candidates)s;
 
 -- name: search_titles
