@@ -144,7 +144,7 @@ def _stored(
     return StoredTurns(last_turn=LastTurns(database).of, again=again, cancels=Cancels(database), sweeper=sweeper)
 
 
-def _desk(database: Database, events: list[CoreEvent], timeout_seconds: float) -> ApprovalDesk:
+def _desk(database: Database, events: list[CoreEvent | Resync], timeout_seconds: float) -> ApprovalDesk:
     keeper = RuleKeeper({}, {}, Grants(database))
     return ApprovalDesk(Approvals(database), keeper, events.append, timeout_seconds=timeout_seconds, surface="test")
 

@@ -66,7 +66,7 @@ async def back_up(database: Database, target: Path, *, force: bool = False, bin_
 
 async def _dump(database: Database, programs: Programs, server: Server, file: str) -> None:
     # Not its standard output: into that it writes the table of contents a second time.
-    command = [programs.path("pg_dump"), "--format=custom", f"--file={file}", *NOTHING_OF_THIS_SERVER]
+    command: list[Path | str] = [programs.path("pg_dump"), "--format=custom", f"--file={file}", *NOTHING_OF_THIS_SERVER]
     with service_environment(database.conninfo, server) as environment:
         code, _, errors = await run_program(command, environment)
     if code != 0:
