@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from cos.core.approval_desk import ApprovalDesk
 from cos.core.background import Background
@@ -22,6 +23,7 @@ from cos.core.postgres.session_list import SessionList
 from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.session_search import SessionSearch
 from cos.core.postgres.session_text import SessionText
+from cos.core.postgres.session_turns import SessionTurns
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile
@@ -62,6 +64,14 @@ class Core:
     @property
     def pulse(self) -> Pulse:
         return self.database.pulse
+
+    @property
+    def boot_id(self) -> UUID:
+        return self.database.boot_id
+
+    @property
+    def session_turns(self) -> SessionTurns:
+        return SessionTurns(self.database)
 
     @property
     def options(self) -> SessionOptions:
