@@ -48,7 +48,9 @@ class CatchingUp:
         rows = await self._core.session_turns.newest(session_id, 1)
         costs = await self._hub.money.of_turns([row.id for row in rows])
         channel = self._hub.channels.get(session_id)
-        for row in rows if channel is not None else ():
+        if channel is None:
+            return
+        for row in rows:
             turn = turn_object(session, row, costs.get(row.id))
             channel.known.is_news(("turn", row.id, row.completed_at is None), turn)
             channel.tell(Notice(action="session.turn.updated", payload=turn))

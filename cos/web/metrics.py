@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
@@ -49,10 +51,8 @@ class Metrics:
         trouble = await self._trouble()
         lines += _metric("cos_database_up", "gauge", "The database answers.", {"": 0 if trouble else 1})
         if not trouble:
-            try:
+            with suppress(CosError):  # It went away this moment: what this process knows is told all the same.
                 lines += await self._stored()
-            except CosError:
-                pass  # It went away this moment: what this process knows is told all the same.
         return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def _trouble(self) -> str:
@@ -68,9 +68,7 @@ class Metrics:
             *_metric("cos_web_watched_sessions", "gauge", "Sessions that are recorded.", {"": len(hub.channels)}),
             *_metric("cos_web_frames_total", "counter", "Notifications made.", {"": hub.counts.frames}),
             *_metric("cos_web_sent_total", "counter", "Frames handed to clients.", {"": hub.counts.sent}),
-            *_metric(
-                "cos_web_resyncs_total", "counter", "Sessions given up for slow clients.", {"": hub.counts.resyncs}
-            ),
+            *_metric("cos_web_resyncs_total", "counter", "Sessions given up: slow clients.", {"": hub.counts.resyncs}),
             *_metric("cos_approvals_waiting", "gauge", "Requests that wait.", {"": len(hub.keeper.approvals)}),
             *_metric("cos_event_loop_lag_seconds", "gauge", "How late the event loop was.", {"": round(self._lag, 6)}),
         ]
@@ -84,6 +82,6 @@ class Metrics:
         ]
 
 
-def _metric(name: str, kind: str, help_text: str, values: dict[str, float]) -> list[str]:
+def _metric(name: str, kind: str, help_text: str, values: Mapping[str, float]) -> list[str]:
     head = [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"]
     return head + [f"{name}{labels} {value}" for labels, value in values.items()]

@@ -97,8 +97,8 @@ class Telling:
                     channel.grow(DELTAS[type(event)], (event.type, event.message_id), place, event.text)
                     self._hub.grow()
             case ToolOutput():
-                place = {"turn_id": event.turn.turn_id, "call_id": event.call_id}
-                channel.grow("session.tool.output", (event.type, event.call_id), place, event.text)
+                where = {"turn_id": event.turn.turn_id, "call_id": event.call_id}
+                channel.grow("session.tool.output", (event.type, event.call_id), where, event.text)
                 self._hub.grow()
             case ToolEvent():
                 call = turn.calls[event.call_id]
