@@ -1,4 +1,4 @@
-"""The objects of the protocol: one serialiser for HTTP and the WebSocket. Ids, times and money become text at the end."""
+"""The objects of the protocol: one serialiser for HTTP and the WebSocket. Ids, times and money end as text."""
 
 from __future__ import annotations
 

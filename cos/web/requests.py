@@ -165,10 +165,7 @@ class Requests:
         }
 
     async def _cancel(self, client: Outbox, wish: TurnCancel) -> Json:
-        running = self._core.dispatcher.running(wish.session_id)
-        if running is None or wish.turn_id not in (None, running):
-            return {"cancelled": False}
-        return {"cancelled": self._core.dispatcher.cancel(wish.session_id)}
+        return {"cancelled": await self._core.dispatcher.stop(wish.session_id, wish.turn_id)}
 
     async def _remove(self, client: Outbox, wish: QueueRemove) -> Json:
         await self._core.queue.remove(wish.message_id)

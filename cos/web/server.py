@@ -91,15 +91,21 @@ class Dashboard:
             await asyncio.gather(serving, return_exceptions=True)
 
     async def _tell(self, serving: asyncio.Task[None], ready: Callable[[], object]) -> None:
-        while not self._server.started and not serving.done():
-            await asyncio.sleep(0.01)
-        if not serving.done():
-            ready()
+        await self._server.takes_connections.wait()
+        ready()
         await asyncio.shield(serving)
         raise CosError("the web server has ended")
 
 
 class _Uvicorn(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.takes_connections = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.takes_connections.set()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Signals belong to whoever runs the program."""
