@@ -9,21 +9,31 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
+from cos.agent.errors import CosError
 from cos.agent.text import visible
+from cos.cli.chat import has_terminal, run_app
 from cos.cli.compose import open_core
-from cos.cli.logs import log_to_stderr
+from cos.cli.logs import log_to, log_to_stderr
 from cos.cli.opening import StartRequest
+from cos.cli.served_core import ServedCore
 from cos.core.effective import Flags
+from cos.core.paths import Paths
 from cos.web.server import Dashboard, listening_socket
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable
+
+    from cos.tui.core_port import CorePort
 
 
 def run(options: argparse.Namespace) -> int:
-    listening = listening_socket(options.port)
-    with listening:
-        return asyncio.run(_headless(options, listening))
+    if not (options.headless or has_terminal()):
+        raise CosError("cos serve opens the app, which needs a terminal; for a service use cos serve --headless")
+    with listening_socket(options.port) as listening:
+        if options.headless:
+            return asyncio.run(_headless(options, listening))
+        return _with_app(options, listening)
 
 
 async def _headless(options: argparse.Namespace, listening: socket.socket) -> int:
@@ -44,6 +54,21 @@ async def _headless(options: argparse.Namespace, listening: socket.socket) -> in
     finally:
         await core.close()
     return 0
+
+
+def _with_app(options: argparse.Namespace, listening: socket.socket) -> int:
+    async def open_served(say: Callable[[str], None]) -> CorePort:
+        log_to(Paths.from_environment(os.environ).log_file)
+        request = StartRequest(env=os.environ, flags=Flags(profile=options.profile), surface="tui", say=say)
+        core = await open_core(request)
+        try:
+            return ServedCore.serving(core, Dashboard(core, listening))
+        except BaseException:
+            await core.close()
+            raise
+
+    options.session, options.resume = None, False
+    return run_app(options, open_served)
 
 
 def _stopped_by_signals() -> asyncio.Event:

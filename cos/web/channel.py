@@ -13,6 +13,7 @@ from cos.web.known import Known
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from cos.web.counts import Counts
     from cos.web.objects import Json
     from cos.web.outbox import Outbox
 
@@ -51,7 +52,7 @@ class _Growth:
 class Channel:
     """Of one session, from its first subscriber until a while after its last."""
 
-    def __init__(self, session_id: UUID, boot_id: UUID, seq: int) -> None:
+    def __init__(self, session_id: UUID, boot_id: UUID, seq: int, counts: Counts) -> None:
         """`seq`: no frame of this boot has a higher one."""
         self.session_id: Final = session_id
         self.seq = seq
@@ -62,6 +63,7 @@ class Channel:
         self.reply: Json | None = None
         """What was told of the reply that a turn of another process streams, as `open_reply` of a snapshot."""
         self._boot_id = boot_id
+        self._counts = counts
         self._held: deque[Frame] = deque()
         self._held_bytes = 0
         self._growing: dict[Hashable, tuple[_Growth, int | None]] = {}
@@ -99,6 +101,7 @@ class Channel:
 
     def _emit(self, notice: Notice) -> None:
         self.seq += 1
+        self._counts.frames += 1
         frame = Frame(notice=notice, session_id=self.session_id, seq=self.seq, boot_id=self._boot_id)
         self._held.append(frame)
         self._held_bytes += len(frame.text)

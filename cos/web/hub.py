@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from cos.agent.ids import new_id
 from cos.core.live import Resync, SessionDeleted, session_of
 from cos.web.channel import Channel
+from cos.web.counts import Counts
 from cos.web.frames import Frame, Notice, control
 from cos.web.keeper import Keeper
 from cos.web.live_turns import LiveTurns
@@ -34,15 +34,6 @@ KEPT_SECONDS: Final = 60.0
 """How long a session that nobody watches any more is still recorded, for clients that come back."""
 FEED_LIMIT: Final = 200_000
 GOING_AWAY: Final = 1001
-
-
-@dataclass(slots=True)
-class Counts:
-    """Since the start."""
-
-    frames: int = 0
-    sent: int = 0
-    resyncs: int = 0
 
 
 class Hub:
@@ -91,6 +82,7 @@ class Hub:
     def tell_all(self, notice: Notice) -> None:
         if self.clients:
             frame = Frame(notice=notice, session_id=None, seq=None, boot_id=self.boot_id)
+            self.counts.frames += 1
             for client in tuple(self.clients):
                 client.put(frame)
 
@@ -143,7 +135,7 @@ class Hub:
         channel = self.channels.get(session_id)
         if channel is None:
             # Above every seq of a channel that was dropped: a client that comes back with one of those has missed some.
-            channel = self.channels[session_id] = Channel(session_id, self.boot_id, self._floor)
+            channel = self.channels[session_id] = Channel(session_id, self.boot_id, self._floor, self.counts)
         return channel
 
     def _drop(self, session_id: UUID) -> None:

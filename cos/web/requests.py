@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from cos.agent.cancellation import uninterrupted
 from cos.agent.errors import CosError
+from cos.core.commands import parse_command
 from cos.core.errors import SessionError
 from cos.core.inbound import Inbound
 from cos.web.answers import Answers, ApprovalRespond
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from cos.web.hub import Hub
     from cos.web.outbox import Outbox
 
+APP: Final = "the app"
+"""The origin of the terminal app's own commands, which are there when it runs in this process."""
 MOST_REMEMBERED: Final = 1_000
 """Messages that began a session, by their client ids."""
 
@@ -154,6 +157,7 @@ class Requests:
             mode=wish.mode,
             client_message_id=wish.client_message_id,
         )
+        self._check_command(inbound)
         accepted = await self._core.dispatcher.dispatch(inbound)
         return {
             "session_id": accepted.session_id,
@@ -163,6 +167,13 @@ class Requests:
             "said": accepted.said,
             "trouble": accepted.trouble,
         }
+
+    def _check_command(self, inbound: Inbound) -> None:
+        """Commands that move the terminal app around, or end it, are not for those who do not sit there."""
+        parsed = parse_command(inbound.text)
+        known = {command.name: command for command in self._core.dispatcher.commands.all(inbound.profile_id)}
+        if parsed is not None and parsed[0] in known and known[parsed[0]].origin == APP:
+            raise RequestError("refused", f"/{parsed[0]} works in the terminal app only")
 
     async def _cancel(self, client: Outbox, wish: TurnCancel) -> Json:
         return {"cancelled": await self._core.dispatcher.stop(wish.session_id, wish.turn_id)}

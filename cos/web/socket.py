@@ -16,6 +16,7 @@ from cos.web.objects import server_time
 from cos.web.outbox import TOO_SLOW, TRY_AGAIN_LATER
 
 if TYPE_CHECKING:
+    from cos.web.counts import Counts
     from cos.web.hub import Hub
     from cos.web.outbox import Outbox
     from cos.web.requests import Requests
@@ -39,7 +40,7 @@ class Sockets:
         await websocket.accept()
         client = self._hub.join()
         client.answer(control("hello", self._hello()))
-        sending = asyncio.create_task(_send(websocket, client), name="websocket-send")
+        sending = asyncio.create_task(_send(websocket, client, self._hub.counts), name="websocket-send")
         receiving = asyncio.create_task(self._receive(websocket, client), name="websocket-receive")
         try:
             await asyncio.wait({sending, receiving}, return_when=asyncio.FIRST_COMPLETED)
@@ -73,11 +74,12 @@ class Sockets:
             client.answer(await self._requests.answer(client, frame))
 
 
-async def _send(websocket: WebSocket, client: Outbox) -> None:
+async def _send(websocket: WebSocket, client: Outbox, counts: Counts) -> None:
     while (text := await client.take()) is not None:
         try:
             async with asyncio.timeout(SEND_SECONDS):
                 await websocket.send_text(text)
+            counts.sent += 1
         except TimeoutError:
             client.fail(TRY_AGAIN_LATER, TOO_SLOW)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from cos.web.channel import Channel
     from cos.web.hub import Hub
     from cos.web.live_turns import LiveTurn
+
+log = logging.getLogger("cos.web")
 
 DELTAS: Final = {MessageDelta: "session.message.delta", ThinkingDelta: "session.thinking.delta"}
 _CHANGES_ROW: Final = (TurnStarted, TurnCompleted, ApprovalRequested, ApprovalResolved, ContextUpdated, ToolEvent)
@@ -82,7 +85,10 @@ class Telling:
             keeper.wake(touched=session_id)
 
     def _wake(self, event: AgentEvent) -> None:
-        """What of it has to be read from the tables."""
+        """What of it has to be read from the tables, and what an operator may want to know."""
+        if isinstance(event, TurnStarted | TurnCompleted):
+            status = event.status if isinstance(event, TurnCompleted) else "started"
+            log.info("turn %s of session %s: %s", event.turn.turn_id, event.turn.session_id, status)
         keeper, session_id = self._hub.keeper, session_of(event)
         if isinstance(event, _CHANGES_ROW) and not isinstance(event, ToolOutput):
             keeper.wake(session=session_id)
