@@ -24,7 +24,7 @@ class Access:
     """Of one server."""
 
     def __init__(self, key: bytes, port: int) -> None:
-        self.token: Final = secrets.token_urlsafe(32)
+        self.token: Final = secrets.token_urlsafe(18)
         self.cookie: Final = f"cos_{port}"
         """Its name; cookies do not tell ports apart."""
         self._key = key
