@@ -19,8 +19,9 @@ from tests.web.reader import Json, Reader
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cos.agent.providers.scripted import ScriptedProvider
     from cos.cli.running_core import Core
-    from tests.fix_core import CoreHome
+    from tests.fix_home import CoreHome
 
 PATIENCE_SECONDS = 30.0
 
@@ -70,6 +71,8 @@ class Served:
 
     core: Core
     dashboard: Dashboard
+    model: ScriptedProvider
+    """Of the profile home; that of work runs the demo."""
 
     @property
     def url(self) -> str:
@@ -119,6 +122,7 @@ async def dashboard(core_home: CoreHome) -> AsyncIterator[Served]:
 
 @asynccontextmanager
 async def served(core_home: CoreHome) -> AsyncIterator[Served]:
+    model = core_home.script()
     core = await core_home.open()
     ready = asyncio.Event()
     with listening_socket(0) as listening:
@@ -126,7 +130,7 @@ async def served(core_home: CoreHome) -> AsyncIterator[Served]:
         task = asyncio.create_task(dashboard.run(ready.set))
         await ready.wait()
         try:
-            yield Served(core, dashboard)
+            yield Served(core, dashboard, model)
         finally:
             task.cancel()
             await asyncio.wait({task})
