@@ -62,9 +62,9 @@ class Dashboard:
         self.port: Final[int] = listening.getsockname()[1]
         self._listening = listening
         self._access = Access(cookie_key(core.paths.data_dir / "web.key"), self.port)
-        self._hub = Hub(core)
-        self._metrics = Metrics(core, self._hub)
-        app = guarded(core, self._hub, self._metrics, self._access, self.port)
+        self.hub = Hub(core)
+        self._metrics = Metrics(core, self.hub)
+        app = guarded(core, self.hub, self._metrics, self._access, self.port)
         self._server = _Uvicorn(
             uvicorn.Config(
                 app, loop="none", http="h11", ws="websockets-sansio", ws_max_size=MOST_BYTES,
@@ -83,7 +83,7 @@ class Dashboard:
         serving = asyncio.create_task(self._server.serve([self._listening]), name="web-server")
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._hub.run())
+                tasks.create_task(self.hub.run())
                 tasks.create_task(self._metrics.run())
                 tasks.create_task(self._tell(serving, ready))
         finally:
