@@ -57,7 +57,11 @@ class Watcher:
 
 def start(*arguments: str, **env: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", *arguments], stdout=subprocess.PIPE, text=True, env={**os.environ, **env}
+        [sys.executable, "-m", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, **env},
     )
 
 
@@ -143,9 +147,7 @@ def main(sessions: int = 200, clients: int = 20, pieces: int = 150, rate: float 
         bare = start("tests.bench.bare_streams", url, str(sessions))
         bare_spent = float(first_line(bare).split()[0])
         bare.wait()
-        print(
-            f"{sessions} bare SDK streams: {bare_spent:.1f} s CPU; the server took {spent / bare_spent:.2f} times that"
-        )
+        print(f"{sessions} bare SDK streams: {bare_spent:.1f} s CPU; the server took {spent / bare_spent:.2f} times it")
     finally:
         serving.send_signal(signal.SIGTERM)
         serving.wait(30)
