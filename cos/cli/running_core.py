@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from uuid import UUID
 
 from cos.core.approval_desk import ApprovalDesk
 from cos.core.background import Background
@@ -64,10 +63,6 @@ class Core:
     @property
     def pulse(self) -> Pulse:
         return self.database.pulse
-
-    @property
-    def boot_id(self) -> UUID:
-        return self.database.boot_id
 
     @property
     def session_turns(self) -> SessionTurns:

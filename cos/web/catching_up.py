@@ -10,8 +10,7 @@ from cos.web.objects import call_object, stored_message, thinking_of, turn_objec
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from cos.core.postgres.session_turns import OpenTurn
-    from cos.core.sessions import Session
+    from cos.core.sessions import OpenReply, Session
     from cos.web.channel import Channel
     from cos.web.core_port import WebCore
     from cos.web.hub import Hub
@@ -27,20 +26,22 @@ class CatchingUp:
         self._core = core
         self._hub = hub
 
-    async def of(self, session_id: UUID) -> bool:
-        """Tell what is new; whether a turn of another process runs there."""
+    async def of(self, session_id: UUID) -> None:
+        """Tell what is new."""
         session = await self._core.sessions.get(session_id)
-        running = await self._core.session_turns.running(session_id)
         await self._tell_turns(session, NEWEST_TURNS, is_open=True)
         await self._tell_messages(session_id)
         await self._tell_queue(session_id)
-        is_foreign = running is not None and running.owner_boot_id != self._core.boot_id
-        channel = self._hub.channels.get(session_id)
-        if running is not None and is_foreign and channel is not None:
-            _tell_reply(channel, running)
-            self._hub.grow()
+        await self.tell_reply(session_id)
         await self._tell_turns(session, NEWEST_TURNS, is_open=False)
-        return is_foreign
+
+    async def tell_reply(self, session_id: UUID) -> None:
+        """What was added to the reply that another process streams."""
+        reply = await self._core.sessions.open_reply(session_id)
+        channel = self._hub.channels.get(session_id)
+        if reply is not None and channel is not None and self._hub.live.of(session_id) is None:
+            _tell_reply(channel, reply)
+            self._hub.grow()
 
     async def tell_newest_turn(self, session_id: UUID) -> None:
         """Of a turn that runs here: what its events do not carry."""
@@ -95,18 +96,16 @@ class CatchingUp:
             channel.tell(Notice(action="session.queue.changed", payload=queue, key="queue"))
 
 
-def _tell_reply(channel: Channel, running: OpenTurn) -> None:
-    """What was added to the reply since the last look; one that did not only grow comes whole when it is stored."""
-    if running.reply is None or running.reply_id is None:
-        return
-    if channel.reply is None or channel.reply["message_id"] != running.reply_id:
-        channel.reply = {"message_id": running.reply_id, "text": "", "thinking": ""}
-    place = {"turn_id": running.id, "message_id": running.reply_id}
+def _tell_reply(channel: Channel, reply: OpenReply) -> None:
+    """A reply that did not only grow comes whole when it is stored."""
+    if channel.reply is None or channel.reply["message_id"] != reply.message_id:
+        channel.reply = {"message_id": reply.message_id, "text": "", "thinking": ""}
+    place = {"turn_id": reply.turn_id, "message_id": reply.message_id}
     for field, kind, text in (
-        ("thinking", "thinking", thinking_of(running.reply)),
-        ("text", "message", running.reply.text or ""),
+        ("thinking", "thinking", thinking_of(reply.message)),
+        ("text", "message", reply.message.text or ""),
     ):
         before = channel.reply[field]
         if text != before and text.startswith(before):
             channel.reply[field] = text
-            channel.grow(f"session.{kind}.delta", (f"{kind}.delta", running.reply_id), place, text[len(before) :])
+            channel.grow(f"session.{kind}.delta", (f"{kind}.delta", reply.message_id), place, text[len(before) :])

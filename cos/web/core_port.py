@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
-from uuid import UUID
 
 if TYPE_CHECKING:
     from cos.core.approval_desk import ApprovalDesk
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 
 class WebCore(Protocol):
     """The running core."""
-
-    @property
-    def boot_id(self) -> UUID: ...
 
     @property
     def paths(self) -> Paths: ...

@@ -150,7 +150,7 @@ class Hub:
         with self._core.feed.subscribe(limit=FEED_LIMIT) as events:
             async for live in events:
                 if isinstance(live.event, Resync):
-                    self._missed_events()
+                    self._missed_events(live.event)
                 else:
                     self._see(live.event)
 
@@ -162,14 +162,18 @@ class Hub:
                 self.unsubscribe(client, session_id)
             self._drop(session_id)
 
-    def _missed_events(self) -> None:
-        """Clients read everything again, as this server has to."""
+    def _missed_events(self, missed: Resync) -> None:
+        """Read again what other processes do; of this one clients read everything again, as this server has to."""
+        self.keeper.wake(approvals=True)
+        if missed.of_others:
+            for session_id in self.channels:
+                self.keeper.wake(touched=session_id)
+            return
         self.live.tear()
         for session_id, channel in tuple(self.channels.items()):
             for client in tuple(channel.clients):
                 client.give_up(session_id)
             self._drop(session_id)
-        self.keeper.wake(approvals=True)
 
     async def _flush(self) -> None:
         """At most 20 times a second: what has grown in the channels."""

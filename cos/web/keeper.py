@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from cos.core.errors import DatabaseError, SessionError
@@ -28,8 +28,6 @@ PAUSE_SECONDS: Final = 0.05
 """Between two passes; a pass that takes long is followed by a pause as long."""
 AGAIN_SECONDS: Final = 1.0
 """After a pass that failed."""
-FOREIGN_SECONDS: Final = 0.5
-"""Between two looks at a watched turn that another process runs."""
 MOST_REMEMBERED: Final = 2_000
 
 
@@ -41,14 +39,15 @@ class _Marks:
     queues: set[UUID] = field(default_factory=set)
     turns: set[UUID] = field(default_factory=set)
     touched: set[UUID] = field(default_factory=set)
+    replies: set[UUID] = field(default_factory=set)
     costs: dict[UUID, UUID] = field(default_factory=dict)
     """Turn -> its session."""
     approvals: bool = True
 
     def take(self) -> _Marks:
-        taken = _Marks(self.sessions, self.queues, self.turns, self.touched, self.costs, self.approvals)
-        self.sessions, self.queues, self.turns, self.touched, self.costs = set(), set(), set(), set(), {}
-        self.approvals = False
+        taken = replace(self)
+        self.sessions, self.queues, self.turns, self.touched, self.replies = set(), set(), set(), set(), set()
+        self.costs, self.approvals = {}, False
         return taken
 
     def put_back(self, taken: _Marks) -> None:
@@ -56,6 +55,7 @@ class _Marks:
         self.queues |= taken.queues
         self.turns |= taken.turns
         self.touched |= taken.touched
+        self.replies |= taken.replies
         self.costs |= taken.costs
         self.approvals |= taken.approvals
 
@@ -81,13 +81,17 @@ class Keeper:
         queue: UUID | None = None,
         turn: UUID | None = None,
         touched: UUID | None = None,
+        reply: UUID | None = None,
         cost: UUID | None = None,
         approvals: bool = False,
     ) -> None:
-        """Read it soon: a session's row, its queue, its newest turn, all of it; the cost of a turn of `session`."""
+        """Read it soon: a session's row, its queue, its newest turn, all of it, the reply that another process streams
+        in it; the cost of a turn of `session`.
+        """
         marks = self._marks
         for wanted, where in (
             (session, marks.sessions), (queue, marks.queues), (turn, marks.turns), (touched, marks.touched),
+            (reply, marks.replies),
         ):  # fmt: skip
             if wanted is not None:
                 where.add(wanted)
@@ -116,7 +120,8 @@ class Keeper:
         if taken.approvals:
             await self._tell_approvals()
         await self._each(taken.queues, self._tell_queue)
-        await self._each(taken.touched, self._catch_up)
+        await self._each(taken.touched, self._catching_up.of)
+        await self._each(taken.replies - taken.touched, self._catching_up.tell_reply)
         await self._each(taken.turns, self._catching_up.tell_newest_turn)
         if taken.costs:
             await self._tell_costs(taken.costs)
@@ -145,11 +150,6 @@ class Keeper:
         channel = self._hub.channels.get(session_id)
         if channel is not None:
             channel.tell(Notice(action="session.queue.changed", payload=queue, key="queue"))
-
-    async def _catch_up(self, session_id: UUID) -> None:
-        if await self._catching_up.of(session_id):
-            # Another process runs a turn there, and does not say what it streams.
-            asyncio.get_running_loop().call_later(FOREIGN_SECONDS, lambda: self.wake(touched=session_id))
 
     async def _tell_costs(self, turns: dict[UUID, UUID]) -> None:
         self._hub.tell_all(Notice(action="cost.changed", payload={}, key="cost.changed"))

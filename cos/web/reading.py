@@ -99,7 +99,7 @@ class Reading:
         channel, page = self._hub.channels.get(session.id), rows[:limit]
         return {
             "turns": await self._hub.snapshots.turns(session, page),
-            "active_turn_id": running.id if running else None,
+            "active_turn_id": running,
             "next": page[-1].ordinal if len(rows) > limit else None,
             "last_seq": channel.seq if channel else None,
         } | server_time()

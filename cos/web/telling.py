@@ -23,6 +23,7 @@ from cos.agent.events import Notice as TurnNotice
 from cos.core.live import (
     PluginEvent,
     QueueChanged,
+    ReplyGrew,
     SessionDeleted,
     SessionEvent,
     SessionRewound,
@@ -71,6 +72,9 @@ class Telling:
             payload = {"session_id": session_id}
             self._hub.tell_all(Notice(action="session.deleted", payload=payload))
             keeper.wake(approvals=True)
+            return
+        if isinstance(event, ReplyGrew):
+            keeper.wake(reply=session_id)
             return
         keeper.wake(session=session_id)
         if isinstance(event, SessionTouched):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cos.agent.messages import AssistantMessage, message_from_json
 from cos.core.postgres.sessions import call_record, message_row, turn_row
 from cos.core.postgres.statements import core_statements
 from cos.core.postgres.turn_waiting import Waiting, waiting_of
@@ -17,18 +16,6 @@ if TYPE_CHECKING:
     from cos.agent.records import ToolCallRecord
     from cos.core.postgres.database import Connection, Database
     from cos.core.sessions import MessageRow, TurnRow
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenTurn:
-    """The turn that runs in a session, in this process or another."""
-
-    id: UUID
-    owner_boot_id: UUID
-    reply_id: UUID | None
-    """Of the reply that is being streamed."""
-    reply: AssistantMessage | None
-    """What was kept of it last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,15 +66,7 @@ class SessionTurns:
         rows = await self._database.fetch(self._sql["calls_of_turns"], {"ids": list(turn_ids)})
         return [(row["turn_id"], call_record(row)) for row in rows]
 
-    async def running(self, session_id: UUID) -> OpenTurn | None:
+    async def running(self, session_id: UUID) -> UUID | None:
+        """The turn that runs in it, in whichever process."""
         rows = await self._database.fetch(self._sql["open_turn_of"], {"session_id": session_id})
-        if not rows:
-            return None
-        row = rows[0]
-        reply = message_from_json(row["open_reply"]) if row["open_reply"] else None
-        return OpenTurn(
-            id=row["id"],
-            owner_boot_id=row["owner_boot_id"],
-            reply_id=row["open_reply_id"],
-            reply=reply if isinstance(reply, AssistantMessage) else None,
-        )
+        return rows[0]["id"] if rows else None

@@ -19,9 +19,7 @@ SELECT COALESCE(min(ordinal) - 1, 0) AS after FROM (
 ) AS newest;
 
 -- name: open_turn_of
--- The turn that runs, with what is kept of the reply that it streams.
-SELECT t.id, t.owner_boot_id, t.open_reply_id, t.open_reply::text AS open_reply FROM turns t
-WHERE t.session_id = %(session_id)s AND t.completed_at IS NULL;
+SELECT id FROM turns WHERE session_id = %(session_id)s AND completed_at IS NULL;
 
 -- name: messages_after
 SELECT m.id, m.turn_id, m.ordinal, m.active, m.body::text AS body, m.created_at
