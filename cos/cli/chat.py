@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not has_terminal():
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
         print("cos: cos chat needs a terminal; for pipes and scripts use cos ask", file=sys.stderr)
         return 2
     return run_app(options, _opener(options))
@@ -52,10 +52,6 @@ def run_app(options: argparse.Namespace, open_core: OpenCore) -> int:
     if app.farewell:
         print(app.farewell)
     return 0
-
-
-def has_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
 
 def _command() -> str:

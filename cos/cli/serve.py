@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cos.agent.errors import CosError
 from cos.agent.text import visible
-from cos.cli.chat import has_terminal, run_app
 from cos.cli.compose import open_core
 from cos.cli.logs import log_to, log_to_stderr
 from cos.cli.opening import StartRequest
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not (options.headless or has_terminal()):
+    if not (options.headless or all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))):
         raise CosError("cos serve opens the app, which needs a terminal; for a service use cos serve --headless")
     with listening_socket(options.port) as listening:
         if options.headless:
@@ -68,7 +68,9 @@ def _with_app(options: argparse.Namespace, listening: socket.socket) -> int:
             raise
 
     options.session, options.resume = None, False
-    return run_app(options, open_served)
+    chat: Any = importlib.import_module("cos.cli.chat")  # A service needs nothing of the app.
+    code: int = chat.run_app(options, open_served)
+    return code
 
 
 def _stopped_by_signals() -> asyncio.Event:

@@ -56,7 +56,12 @@ class Metrics:
         return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def _trouble(self) -> str:
-        return "the database does not answer" if await self._core.pulse.ask() else ""
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                trouble = await self._core.pulse.ask()
+        except TimeoutError:
+            trouble = "late"
+        return "the database does not answer" if trouble else ""
 
     def _own(self) -> list[str]:
         hub = self._hub

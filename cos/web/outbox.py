@@ -146,8 +146,9 @@ class Outbox:
             self._add(lane, len(frame.text), 1)
         else:
             self._put(lane, frame)
-        if lane.count > MOST_FRAMES or lane.size > MOST_BYTES or self._sums.size > MOST_BYTES_OF_ALL:
-            self._overflow(lane)
+        is_long = lane.size > MOST_BYTES or self._sums.size > MOST_BYTES_OF_ALL
+        if lane.count > MOST_FRAMES or (is_long and lane.size > len(frame.text)):
+            self._overflow(lane)  # A frame that waits alone may be as long as it is.
         self._arrived.set()
 
     async def take(self) -> JsonText | None:

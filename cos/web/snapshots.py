@@ -12,6 +12,7 @@ from cos.web.objects import (
     Json,
     approval_object,
     call_object,
+    encode,
     queue_object,
     server_time,
     session_object,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from uuid import UUID
 
+    from cos.agent.records import ToolCallRecord
     from cos.core.postgres.approvals import PendingApproval
     from cos.core.sessions import MessageRow, Session, TurnRow
     from cos.web.core_port import WebCore
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
 
 TURNS: Final = 30
 MESSAGES: Final = 200
-MOST_CHARACTERS: Final = 1_500_000
-"""Of the messages of a snapshot; older ones are fetched page by page."""
+MOST_BYTES: Final = 1_000_000
+"""Of the messages of a snapshot; older ones are fetched page by page. The results of its calls have as much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +103,8 @@ class Snapshots:
         session = await self._core.sessions.get(session_id)
         turns = await self._core.session_turns.newest(session_id, TURNS)
         page = await self._core.sessions.transcript(session_id, limit=MESSAGES)
-        messages = _newest(page.messages, {turn.id for turn in turns})
-        calls = await self._core.session_turns.calls({row.turn_id for row in messages})
+        messages = await asyncio.to_thread(_messages, session_id, page.messages, {turn.id for turn in turns})
+        calls = await self._core.session_turns.calls({message["turn_id"] for message in messages})
         pending = [
             self.approval(row)
             for row in await self._core.desk.pending()
@@ -110,33 +112,41 @@ class Snapshots:
         ]
         active = next((turn.id for turn in turns if turn.completed_at is None), None)
         reply = live.reply
-        if reply is not None and (active is None or any(row.id == reply["message_id"] for row in messages)):
+        if reply is not None and (active is None or any(message["id"] == reply["message_id"] for message in messages)):
             reply = None
         titles = {call_id: call["title"] for call_id, call in live.calls.items()}
         return {
             "session": own,
             "turns": await self.turns(session, turns),
-            "messages": await asyncio.to_thread(_objects, session_id, messages),
+            "messages": messages,
             "has_more": page.has_older or len(messages) < len(page.messages),
             "active_turn_id": active,
             "open_reply": reply,
-            "tools": [call_object(session_id, turn, call, titles.get(call.call_id)) for turn, call in calls],
+            "tools": _calls(session_id, calls, titles),
             "approvals": pending,
             "queue": await self.queue(session_id),
         } | server_time()
 
 
-def _objects(session_id: UUID, rows: Sequence[MessageRow]) -> list[Json]:
-    return [stored_message(session_id, row) for row in rows]
-
-
-def _newest(rows: Sequence[MessageRow], turn_ids: Collection[UUID]) -> list[MessageRow]:
-    """The newest of these turns that are not too long together; at least one."""
-    kept: list[MessageRow] = []
+def _messages(session_id: UUID, rows: Sequence[MessageRow], turn_ids: Collection[UUID]) -> list[Json]:
+    """The newest of these turns that are not too long together, at least one, oldest first."""
+    kept: list[Json] = []
     length = 0
     for row in reversed(rows):
-        length += len(row.message.model_dump_json())
-        if row.turn_id not in turn_ids or (kept and length > MOST_CHARACTERS):
+        message = stored_message(session_id, row)
+        length += len(encode(message))
+        if row.turn_id not in turn_ids or (kept and length > MOST_BYTES):
             break
-        kept.append(row)
+        kept.append(message)
     return kept[::-1]
+
+
+def _calls(session_id: UUID, found: Sequence[tuple[UUID, ToolCallRecord]], titles: dict[str, str | None]) -> list[Json]:
+    """The newest with their results, as long as these are not too long together."""
+    calls: list[Json] = []
+    length = 0
+    for turn_id, record in reversed(found):
+        length += len(record.result or "")
+        call = call_object(session_id, turn_id, record, titles.get(record.call_id))
+        calls.append(call if length <= MOST_BYTES else call | {"result": None})
+    return calls[::-1]

@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cos.web")
 
-DELTAS: Final = {MessageDelta: "session.message.delta", ThinkingDelta: "session.thinking.delta"}
+DELTAS: Final[dict[type[object], str]] = {
+    MessageDelta: "session.message.delta",
+    ThinkingDelta: "session.thinking.delta",
+}
 _CHANGES_ROW: Final = (TurnStarted, TurnCompleted, ApprovalRequested, ApprovalResolved, ContextUpdated, ToolEvent)
 
 
@@ -55,7 +58,14 @@ class Telling:
 
     def tell(self, event: CoreEvent, channel: Channel | None) -> None:
         """Tell it to whom it concerns; `channel`: of its session, when somebody watches that."""
-        if isinstance(event, SessionEvent):
+        if type(event) in DELTAS:  # By far most events are these.
+            assert isinstance(event, MessageDelta | ThinkingDelta)
+            turn = self._hub.live.see(event)
+            if channel is not None and not turn.is_torn:
+                place = {"turn_id": event.turn.turn_id, "message_id": event.message_id}
+                channel.grow(DELTAS[type(event)], (event.type, event.message_id), place, event.text)
+                self._hub.grow()
+        elif isinstance(event, SessionEvent):
             self._session(event, channel)
         elif isinstance(event, PluginEvent):
             if event.type == CALL_RECORDED:
@@ -101,14 +111,9 @@ class Telling:
 
     def _turn(self, event: AgentEvent, turn: LiveTurn, channel: Channel) -> None:
         match event:
-            case MessageDelta() | ThinkingDelta():
-                if not turn.is_torn:
-                    place = {"turn_id": event.turn.turn_id, "message_id": event.message_id}
-                    channel.grow(DELTAS[type(event)], (event.type, event.message_id), place, event.text)
-                    self._hub.grow()
             case ToolOutput():
-                where = {"turn_id": event.turn.turn_id, "call_id": event.call_id}
-                channel.grow("session.tool.output", (event.type, event.call_id), where, event.text)
+                place = {"turn_id": event.turn.turn_id, "call_id": event.call_id}
+                channel.grow("session.tool.output", (event.type, event.call_id), place, event.text)
                 self._hub.grow()
             case ToolEvent():
                 call = turn.calls[event.call_id]

@@ -111,7 +111,7 @@ async def test_frames_of_the_time_in_which_the_snapshot_was_read_come_after_it()
     client.hold(SESSION)
     watched.tell(told(8))
     assert client.sent == {}
-    snapshot = {"turns": [], "messages": [], "tools": [], "queue": {}, "open_reply": None}
+    snapshot: dict[str, object] = {"turns": [], "messages": [], "tools": [], "queue": {}, "open_reply": None}
     client.begin(SESSION, [watched.snapshot(snapshot, 7)], 6)
     watched.tell(told(9))
     client.answer(control("subscribed", {}))

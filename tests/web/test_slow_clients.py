@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 import tracemalloc
 from typing import TYPE_CHECKING
@@ -121,4 +122,25 @@ async def test_each_session_has_its_own_sequence(dashboard: Served) -> None:
         turn = TurnInfo(profile_id="home", session_id=second.turn.session_id, turn_id=new_id())
         dashboard.core.feed.publish(ToolOutput(turn=turn, call_id="c", name="t", text="x"))
         await client.told("session.tool.output")
-        assert hub.channels[second.turn.session_id].seq == hub.channels[first.turn.session_id].seq + 1
+        watched = [client.reader.sessions[str(end.turn.session_id)] for end in (first, second)]
+        assert [seen.outputs for seen in watched] == [{}, {"c": "x"}]
+        assert [seen.holes for seen in watched] == [0, 0]
+
+
+async def test_the_snapshot_of_a_very_long_conversation_is_short_and_the_rest_comes_in_pages(
+    dashboard: Served,
+) -> None:
+    text = "\u6f22" * 40_000  # Six bytes each in a frame.
+    dashboard.model.add(*(said(text) for _ in range(8)))
+    end = await asked(dashboard.core, "hello")
+    for _ in range(7):
+        await asked(dashboard.core, "again", end.turn.session_id)
+    session_id = str(end.turn.session_id)
+    async with dashboard.client() as client:
+        await client.ask("session.subscribe", session_id=session_id)
+        snapshot = await client.told("session.snapshot")
+        assert snapshot["has_more"] and 2 <= len(snapshot["messages"]) < 16
+        assert len(json.dumps(snapshot)) < MOST_BYTES / 2
+        path = f"/api/sessions/{session_id}/messages?before={snapshot['messages'][0]['ordinal']}"
+        older = (await dashboard.get(path))[1]["messages"]
+        assert [it["ordinal"] for it in older + snapshot["messages"]] == list(range(1, 17))
