@@ -10,8 +10,11 @@ from cos.cli.db_arguments import db_arguments
 from cos.cli.memory_arguments import memory_arguments
 from cos.cli.session_arguments import sessions_arguments
 
+DEFAULT_PORT = 4267
+"""Of the dashboard."""
 COMMANDS = {
     "chat": "cos.cli.chat",
+    "serve": "cos.cli.serve",
     "ask": "cos.cli.ask",
     "sessions": "cos.cli.sessions",
     "approvals": "cos.cli.approvals",
@@ -37,6 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"cos {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _chat(commands.add_parser("chat", help="open the terminal app"))
+    _serve(commands.add_parser("serve", help="the dashboard in a browser, with or without the app"))
     _ask(commands.add_parser("ask", help="run one turn and print the reply"))
     sessions_arguments(commands.add_parser("sessions", help="list, show, change and delete sessions"))
     _approvals(commands.add_parser("approvals", help="list and answer what waits for an answer"))
@@ -156,6 +160,19 @@ def _config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print them as JSON")
 
 
+def _serve(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Serve the dashboard on this machine (127.0.0.1), and open the app unless --headless."
+    parser.add_argument("--headless", action="store_true", help="only the dashboard: for a server or a service")
+    parser.add_argument(
+        "--port", type=_port, default=DEFAULT_PORT, metavar="N", help=f"default: {DEFAULT_PORT}; 0 = any that is free"
+    )
+    parser.add_argument("--host", type=_loopback, metavar="ADDRESS", help="only 127.0.0.1 and localhost are accepted")
+    parser.add_argument(
+        "--log-format", choices=["text", "json"], default="text", help="of the log lines on standard error (headless)"
+    )
+    _profile(parser)
+
+
 def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.description = "Check folders, settings, profiles, keys, the database and the terminal."
     parser.add_argument("--json", action="store_true", help="print the checks as JSON")
@@ -170,6 +187,20 @@ def _day(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-11-01") from None
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65_535):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port from 0 to 65535")
+    return int(text)
+
+
+def _loopback(text: str) -> str:
+    if text not in {"127.0.0.1", "localhost"}:
+        raise argparse.ArgumentTypeError(
+            f"the dashboard listens on 127.0.0.1 only, not on {text!r}; from another machine, use an ssh tunnel"
+        )
+    return text
 
 
 def _seconds(text: str) -> float:

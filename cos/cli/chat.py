@@ -10,13 +10,13 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cos.core.paths import Paths
 from cos.core.switch import switched
-from cos.tui.app import CosApp, Opening
+from cos.tui.app import CosApp, OpenCore, Opening
 from cos.tui.preferences import Preferences
 
 if TYPE_CHECKING:
@@ -27,9 +27,14 @@ def run(options: argparse.Namespace) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
         print("cos: cos chat needs a terminal; for pipes and scripts use cos ask", file=sys.stderr)
         return 2
+    return run_app(options, _opener(options))
+
+
+def run_app(options: argparse.Namespace, open_core: OpenCore) -> int:
+    """Run the app to its end; the exit code. `options`: session, resume and profile."""
     app = CosApp(
         Opening(
-            open_core=_opener(options),
+            open_core=open_core,
             session=options.session,
             resume=options.resume,
             profile=options.profile,
@@ -59,7 +64,7 @@ def _command() -> str:
     return "cos chat" if is_on_path else f"{shlex.quote(program)} chat"
 
 
-def _opener(options: argparse.Namespace) -> Callable[[Callable[[str], None]], Awaitable[CorePort]]:
+def _opener(options: argparse.Namespace) -> OpenCore:
     async def open_core(say: Callable[[str], None]) -> CorePort:
         parts = await asyncio.to_thread(_imported)
         paths = parts["paths"].Paths.from_environment(os.environ)

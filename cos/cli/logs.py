@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import logging.handlers
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from cos.core.config_errors import FolderError
@@ -12,6 +14,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FORMAT = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
+
+
+def log_to_stderr(form: str) -> None:
+    """Send log lines to standard error, as `text` or one `json` object a line: a service's manager keeps them."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_JsonFormatter() if form == "json" else logging.Formatter(_FORMAT))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger("cos").setLevel(logging.INFO)
+
+
+class _JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "process": record.process,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line)
 
 
 def log_to(file: Path) -> None:

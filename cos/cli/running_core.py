@@ -23,6 +23,7 @@ from cos.core.postgres.session_list import SessionList
 from cos.core.postgres.session_options import SessionOptions
 from cos.core.postgres.session_search import SessionSearch
 from cos.core.postgres.session_text import SessionText
+from cos.core.postgres.session_turns import SessionTurns
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.waiting import WaitingMessages
 from cos.core.profiles import Profile
@@ -65,6 +66,10 @@ class Core:
     @property
     def pulse(self) -> Pulse:
         return self.database.pulse
+
+    @property
+    def session_turns(self) -> SessionTurns:
+        return SessionTurns(self.database)
 
     @property
     def options(self) -> SessionOptions:

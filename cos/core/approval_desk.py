@@ -122,6 +122,10 @@ class ApprovalDesk:
         """Every unanswered request of every session, oldest first."""
         return await self._store.pending()
 
+    async def counted(self, approval_id: UUID) -> ApprovalAnswer | None:
+        """The answer that a request was given, by whomever; None while it waits."""
+        return await self._store.counted(approval_id)
+
     async def _answer_or_deadline(self, approval_id: UUID, future: asyncio.Future[ApprovalAnswer]) -> ApprovalAnswer:
         try:
             async with asyncio.timeout(self._timeout_seconds):

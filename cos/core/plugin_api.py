@@ -288,13 +288,12 @@ class PluginContext:
             )
         )
 
-    def register_check(self, check: Check) -> None:
-        """Have `check` looked at after the start and by `cos doctor`."""
-        self._registrations.checks.append(check)
+    def register_check(self, check: Check, *, of_tables: bool = False) -> None:
+        """Have `check` looked at after the start and by `cos doctor`; one `of_tables` instead by `cos db check`.
 
-    def register_database_check(self, check: Check) -> None:
-        """Have `check` look at the whole of the plugin's own tables in `cos db check`."""
-        self._registrations.database_checks.append(check)
+        The latter may read the whole of the plugin's own tables.
+        """
+        (self._registrations.database_checks if of_tables else self._registrations.checks).append(check)
 
     def on_close(self, close: Close) -> None:
         """Await `close` when the program ends."""

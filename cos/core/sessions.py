@@ -51,6 +51,7 @@ class SessionRow:
 
     id: UUID
     profile_id: str
+    source: str
     title: str | None
     tags: tuple[str, ...]
     parent_session_id: UUID | None
@@ -109,6 +110,8 @@ class TurnRow:
     waits_since: datetime | None = None
     """It waits now, for the answers to `open_requests`."""
     open_requests: tuple[UUID, ...] = ()
+    had_output: bool | None = None
+    """It said or called something; None while it runs, and where nobody looked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

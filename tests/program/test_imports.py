@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = "anthropic", "psycopg", "textual", "pydantic"
+HEAVY = "anthropic", "psycopg", "textual", "pydantic", "starlette", "uvicorn", "websockets"
 
 
 def _loaded_by(code: str) -> set[str]:
@@ -24,7 +24,13 @@ def test_version_and_help_load_nothing_heavy(flag: str) -> None:
 def test_first_paint_of_chat_needs_no_database_driver_and_no_model_library() -> None:
     loaded = _loaded_by("import cos.cli.chat")
     assert "textual" in loaded
-    assert not loaded & {"anthropic", "psycopg", "psycopg_pool", "pydantic", "tomlkit", "httpx"}
+    assert not loaded & {"anthropic", "psycopg", "psycopg_pool", "pydantic", "tomlkit", "httpx", "starlette"}
+
+
+def test_the_service_loads_nothing_of_the_app() -> None:
+    loaded = _loaded_by("import cos.cli.serve")
+    assert "starlette" in loaded
+    assert "textual" not in loaded
 
 
 def test_garbage_is_not_looked_for_while_a_command_is_imported_and_is_afterwards() -> None:

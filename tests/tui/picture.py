@@ -40,7 +40,8 @@ def row(number: int, title: str | None, status: TurnStatus | None, *, minutes: i
     """A session with its newest activity so long ago; `changes` are fields of the row."""
     ended = None if status in (None, TurnStatus.RUNNING) else NOW - timedelta(minutes=minutes)
     fields: dict[str, Any] = {
-        "id": numbered(number), "profile_id": "work", "title": title, "tags": ("client:acme",),
+        "id": numbered(number), "profile_id": "work", "source": "cli", "title": title,
+        "tags": ("client:acme",),
         "parent_session_id": None, "root_session_id": numbered(number), "created_at": NOW,
         "last_activity_at": NOW - timedelta(minutes=minutes), "queue_paused": False, "is_archived": False,
         "context": ContextMeter(model="m", used=31_000, window=200_000), "model": None, "turn_status": status,

@@ -84,6 +84,10 @@ class ScriptedProvider:
         self._window = window
         self._known = known
 
+    def add(self, *scripts: Script) -> None:
+        """More scripts, behind those that are left."""
+        self._scripts.extend(scripts)
+
     @property
     def unused(self) -> int:
         """How many scripts nobody asked for yet."""

@@ -40,6 +40,8 @@ class PendingApproval:
     reason: str
     choices: tuple[str, ...]
     """Answers that a question offers."""
+    content_hash: str
+    """Of what was asked: an answer is meant for this and nothing else."""
     requested_at: datetime
     expires_at: datetime
     session_title: str | None

@@ -86,7 +86,7 @@ class Sessions:
         """The page of history that ends before ordinal `before` (None = with the newest message)."""
         parameters = {"session_id": session_id, "before": before, "limit": limit + 1}
         rows = await self._database.fetch(self._sql["transcript"], parameters)
-        page = [_message_row(row) for row in reversed(rows[:limit])]
+        page = [message_row(row) for row in reversed(rows[:limit])]
         turn_ids = list({row.turn_id for row in page})
         key = {"session_id": session_id, "ids": turn_ids}
         turns = await self._database.fetch(self._sql["session_turns"], key)
@@ -94,7 +94,7 @@ class Sessions:
         waited = await self._waiting(turn_ids)
         return Transcript(
             messages=page,
-            turns={row["id"]: _turn_row(row, waited.get(row["id"], Waiting())) for row in turns},
+            turns={row["id"]: turn_row(row, waited.get(row["id"], Waiting())) for row in turns},
             calls={row["call_id"]: call_record(row) for row in calls},
             has_older=len(rows) > limit,
         )
@@ -224,7 +224,8 @@ def call_record(row: Row) -> ToolCallRecord:
     )
 
 
-def _turn_row(row: Row, waiting: Waiting) -> TurnRow:
+def turn_row(row: Row, waiting: Waiting) -> TurnRow:
+    """A row of `turns` as a reader sees it."""
     changed: dict[str, Any] = {
         "tags": tuple(row["tags"]),
         "status": TurnStatus(row["status"]),
@@ -236,7 +237,8 @@ def _turn_row(row: Row, waiting: Waiting) -> TurnRow:
     return TurnRow(**row | changed)
 
 
-def _message_row(row: Row) -> MessageRow:
+def message_row(row: Row) -> MessageRow:
+    """A row of `messages` as a reader sees it."""
     message = message_from_json(row["body"])
     return MessageRow(message=message, **{key: value for key, value in row.items() if key != "body"})
 

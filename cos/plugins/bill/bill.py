@@ -42,7 +42,7 @@ class Bill:
         ctx.register_cli("cost", self.cost)
         ctx.offer("usage", self.usage)
         ctx.repeat(SWEEP_SECONDS, "CommonBill's ledger", self.keep)
-        ctx.register_database_check(self.ledger.wrong_sums)
+        ctx.register_check(self.ledger.wrong_sums, of_tables=True)
         ctx.on_close(self.recorder.save)
 
     async def prepare(self) -> None:

@@ -23,8 +23,8 @@ SELECT id, status, scope, answer_reason, answered_by, edited_args, answer, conte
 
 -- name: pending_approvals
 SELECT a.id, a.kind, a.session_id, a.root_session_id, a.turn_id, a.profile_id, a.tags, a.call_id, a.tool, a.args, a.cwd,
-       a.title, a.detail, a.diff, a.risk, a.reason, a.choices, a.requested_at, a.expires_at, s.title AS session_title,
-       s.cwd AS workspace, r.title AS root_title
+       a.title, a.detail, a.diff, a.risk, a.reason, a.choices, a.content_hash, a.requested_at, a.expires_at,
+       s.title AS session_title, s.cwd AS workspace, r.title AS root_title
 FROM approvals a JOIN sessions s ON s.id = a.session_id JOIN sessions r ON r.id = a.root_session_id
 WHERE a.status = 'pending' ORDER BY a.requested_at, a.id;
 

@@ -69,8 +69,8 @@ UNION SELECT s.root_session_id FROM sessions s WHERE s.id = ANY(%(ids)s);
 
 -- name: list_rows
 -- A root's requests are those of its whole tree.
-SELECT s.id, s.profile_id, s.title, s.tags, s.parent_session_id, s.root_session_id, s.created_at, s.last_activity_at,
-       s.queue_paused, s.context, s.options->>'model' AS model, s.archived_at IS NOT NULL AS is_archived,
+SELECT s.id, s.profile_id, s.source, s.title, s.tags, s.parent_session_id, s.root_session_id, s.created_at,
+       s.last_activity_at, s.queue_paused, s.context, s.options->>'model' AS model, s.archived_at IS NOT NULL AS is_archived,
        t.status AS turn_status, t.started_at AS turn_started_at, t.completed_at AS turn_completed_at,
        s.parent_session_id IS NULL
            AND COALESCE(t.status <> 'cancelled' AND t.completed_at > COALESCE(s.seen_at, s.created_at), false)

@@ -1,0 +1,72 @@
+"""The turns of a session in order, and what is known of the one that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cos.core.postgres.sessions import call_record, message_row, turn_row
+from cos.core.postgres.statements import core_statements
+from cos.core.postgres.turn_waiting import Waiting, waiting_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from uuid import UUID
+
+    from cos.agent.records import ToolCallRecord
+    from cos.core.postgres.database import Connection, Database
+    from cos.core.sessions import MessageRow, TurnRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What the database holds."""
+
+    sessions: int
+    turns: dict[str, int]
+    """By status."""
+
+
+class SessionTurns:
+    """Reads only; turns that were undone are left out."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = core_statements("session_turns")
+
+    async def counts(self) -> Counts:
+        sessions = await self._database.fetch(self._sql["count_sessions"])
+        turns = await self._database.fetch(self._sql["count_turns"])
+        return Counts(sessions=sessions[0]["count"], turns={row["status"]: row["count"] for row in turns})
+
+    async def page(self, session_id: UUID, *, after: int = 0, limit: int) -> list[TurnRow]:
+        """The turns after this ordinal, oldest first."""
+        parameters = {"session_id": session_id, "after": after, "limit": limit}
+
+        async def work(connection: Connection) -> list[TurnRow]:
+            rows = await (await connection.execute(self._sql["turns_page"], parameters)).fetchall()
+            waited = await waiting_of(connection, [row["id"] for row in rows])
+            return [turn_row(row, waited.get(row["id"], Waiting())) for row in rows]
+
+        return await self._database.transaction(work)
+
+    async def newest(self, session_id: UUID, limit: int) -> list[TurnRow]:
+        """The last turns, oldest first."""
+        parameters = {"session_id": session_id, "limit": limit}
+        rows = await self._database.fetch(self._sql["turns_before_newest"], parameters)
+        return await self.page(session_id, after=rows[0]["after"], limit=limit + 1)
+
+    async def messages_after(self, session_id: UUID, ordinal: int, limit: int) -> list[MessageRow]:
+        """Oldest first, inactive ones included."""
+        parameters = {"session_id": session_id, "after": ordinal, "limit": limit}
+        return [message_row(row) for row in await self._database.fetch(self._sql["messages_after"], parameters)]
+
+    async def calls(self, turn_ids: Collection[UUID]) -> list[tuple[UUID, ToolCallRecord]]:
+        """The calls of some turns, each with its turn's id."""
+        rows = await self._database.fetch(self._sql["calls_of_turns"], {"ids": list(turn_ids)})
+        return [(row["turn_id"], call_record(row)) for row in rows]
+
+    async def running(self, session_id: UUID) -> UUID | None:
+        """The turn that runs in it, in whichever process."""
+        rows = await self._database.fetch(self._sql["open_turn_of"], {"session_id": session_id})
+        return rows[0]["id"] if rows else None

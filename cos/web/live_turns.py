@@ -1,0 +1,130 @@
+"""What is known only while a turn runs in this process: the reply so far, and what its calls do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cos.agent.events import (
+    ApprovalRequested,
+    MessageAdded,
+    MessageDelta,
+    ThinkingDelta,
+    ToolEvent,
+    ToolFinished,
+    ToolOutput,
+    ToolProgress,
+    ToolProposed,
+    ToolStarted,
+    TurnCompleted,
+    TurnStarted,
+)
+from cos.agent.records import ToolCallRecord, ToolCallStatus
+from cos.web.objects import call_object
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from cos.agent.events import AgentEvent
+    from cos.web.objects import Json
+
+
+@dataclass(slots=True)
+class LiveTurn:
+    """The turn that runs in one session."""
+
+    turn_id: UUID
+    message_id: UUID | None = None
+    """Of the reply that is being streamed."""
+    text: list[str] = field(default_factory=list)
+    thinking: list[str] = field(default_factory=list)
+    calls: dict[str, Json] = field(default_factory=dict)
+    """`ToolCall` objects of this turn, by call id."""
+    is_torn: bool = False
+    """A part of the reply that is being streamed was missed."""
+
+    @property
+    def reply(self) -> Json | None:
+        """`open_reply` of a snapshot."""
+        if self.message_id is None or self.is_torn:
+            return None
+        text, thinking = "".join(self.text), "".join(self.thinking)
+        self.text, self.thinking = [text], [thinking]
+        return {"message_id": self.message_id, "text": text, "thinking": thinking}
+
+    @property
+    def tool(self) -> str | None:
+        """A tool that runs now."""
+        running = (call["name"] for call in self.calls.values() if call["status"] == ToolCallStatus.RUNNING)
+        return next(running, None)
+
+    def add(self, event: MessageDelta | ThinkingDelta) -> None:
+        if event.message_id != self.message_id:
+            self.message_id, self.text, self.thinking = event.message_id, [], []
+        (self.text if isinstance(event, MessageDelta) else self.thinking).append(event.text)
+
+    def added(self, message_id: UUID) -> None:
+        if message_id == self.message_id or self.is_torn:
+            self.message_id, self.is_torn, self.text, self.thinking = None, False, [], []
+
+
+class LiveTurns:
+    """By session."""
+
+    def __init__(self) -> None:
+        self._turns: dict[UUID, LiveTurn] = {}
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def of(self, session_id: UUID) -> LiveTurn | None:
+        return self._turns.get(session_id)
+
+    def tear(self) -> None:
+        """Events were missed: what streams now is not whole until the message is stored."""
+        for turn in self._turns.values():
+            turn.is_torn = True
+
+    def see(self, event: AgentEvent) -> LiveTurn:
+        """Take an event in; the turn it belongs to."""
+        session_id = event.turn.session_id
+        turn = self._turns.get(session_id)
+        if turn is None or turn.turn_id != event.turn.turn_id:
+            turn = LiveTurn(event.turn.turn_id)
+            if not isinstance(event, TurnCompleted):
+                self._turns[session_id] = turn
+                turn.is_torn = not isinstance(event, TurnStarted)
+        match event:
+            case MessageDelta() | ThinkingDelta():
+                turn.add(event)
+            case MessageAdded():
+                turn.added(event.message_id)
+            case TurnCompleted():
+                self._turns.pop(session_id, None)
+            case ToolEvent():
+                _see_call(turn, session_id, event)
+        return turn
+
+
+def _see_call(turn: LiveTurn, session_id: UUID, event: ToolEvent) -> None:
+    if isinstance(event, ToolOutput):
+        return
+    before = turn.calls.get(event.call_id)
+    if isinstance(event, ToolProposed) or before is None:
+        args = event.args if isinstance(event, ToolProposed) else {}
+        record = ToolCallRecord(
+            call_id=event.call_id, name=event.name, args=args, status=ToolCallStatus.PROPOSED, risk="execute"
+        )
+        title = event.title if isinstance(event, ToolProposed) else None
+        before = call_object(session_id, turn.turn_id, record, title) | {"risk": None}
+    changes: Json = {}
+    match event:
+        case ToolStarted():
+            changes = {"status": ToolCallStatus.RUNNING}
+        case ToolProgress():
+            changes = {"progress": event.text}
+        case ApprovalRequested(kind="tool_call"):
+            changes = {"status": ToolCallStatus.WAITING}
+        case ToolFinished():
+            changes = call_object(session_id, turn.turn_id, event.record, before["title"])
+    turn.calls[event.call_id] = before | changes

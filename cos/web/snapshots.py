@@ -1,0 +1,152 @@
+"""What the tables say of one session, as a client needs it to begin with."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from cos.core.session_query import SessionQuery
+from cos.web.errors import RequestError
+from cos.web.objects import (
+    Json,
+    approval_object,
+    call_object,
+    encode,
+    queue_object,
+    server_time,
+    session_object,
+    stored_message,
+    turn_object,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from uuid import UUID
+
+    from cos.agent.records import ToolCallRecord
+    from cos.core.postgres.approvals import PendingApproval
+    from cos.core.sessions import MessageRow, Session, TurnRow
+    from cos.web.core_port import WebCore
+    from cos.web.live_turns import LiveTurn, LiveTurns
+    from cos.web.money import Money
+
+TURNS: Final = 30
+MESSAGES: Final = 200
+MOST_BYTES: Final = 1_000_000
+"""Of the messages of a snapshot; older ones are fetched page by page. The results of its calls have as much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveState:
+    """What only the memory of this process knows, as of one moment."""
+
+    reply: Json | None
+    calls: dict[str, Json]
+
+    @classmethod
+    def of(cls, turn: LiveTurn | None, told_reply: Json | None) -> LiveState:
+        """`told_reply`: of a turn of another process, what its clients were told."""
+        if turn is None:
+            return cls(reply=dict(told_reply) if told_reply else None, calls={})
+        return cls(reply=turn.reply, calls=dict(turn.calls))
+
+
+class Snapshots:
+    """Reads only. Every method raises CosError when the database does not answer."""
+
+    def __init__(self, core: WebCore, money: Money, live: LiveTurns) -> None:
+        self._core = core
+        self._money = money
+        self._live = live
+
+    async def sessions(self, session_ids: Collection[UUID]) -> dict[UUID, Json]:
+        """`Session` objects of those that still exist."""
+        found = await self._core.session_list.refreshed(SessionQuery(), session_ids)
+        rows = [row for row in found.rows if row.id in session_ids]
+        spent = await self._money.of_sessions([row.id for row in rows])
+        return {row.id: session_object(row, tool=self.tool_of(row.id), spent=spent.get(row.id)) for row in rows}
+
+    async def session(self, session_id: UUID) -> Json:
+        """
+        Raises:
+            RequestError: there is no such session.
+        """
+        found = await self.sessions({session_id})
+        if session_id not in found:
+            raise RequestError("not_found", f"there is no session {session_id}")
+        return found[session_id]
+
+    def tool_of(self, session_id: UUID) -> str | None:
+        """The tool that the session's turn runs now, if it runs in this process."""
+        turn = self._live.of(session_id)
+        return turn.tool if turn else None
+
+    async def turns(self, session: Session, rows: Sequence[TurnRow]) -> list[Json]:
+        costs = await self._money.of_turns([row.id for row in rows])
+        return [turn_object(session, row, costs.get(row.id)) for row in rows]
+
+    async def queue(self, session_id: UUID) -> Json:
+        session = await self._core.sessions.get(session_id)
+        return queue_object(session, await self._core.sessions.queue(session_id))
+
+    def approval(self, row: PendingApproval) -> Json:
+        return approval_object(row, can_keep=bool(self._core.desk.proposals(row)))
+
+    async def snapshot(self, session_id: UUID, live: LiveState) -> Json:
+        """The payload of `session.snapshot`; `live` is what is known besides the tables.
+
+        Raises:
+            RequestError: there is no such session.
+        """
+        own = await self.session(session_id)
+        session = await self._core.sessions.get(session_id)
+        turns = await self._core.session_turns.newest(session_id, TURNS)
+        page = await self._core.sessions.transcript(session_id, limit=MESSAGES)
+        messages = await asyncio.to_thread(_messages, session_id, page.messages, {turn.id for turn in turns})
+        calls = await self._core.session_turns.calls({message["turn_id"] for message in messages})
+        pending = [
+            self.approval(row)
+            for row in await self._core.desk.pending()
+            if session_id in (row.session_id, row.root_session_id)
+        ]
+        active = next((turn.id for turn in turns if turn.completed_at is None), None)
+        reply = live.reply
+        if reply is not None and (active is None or any(message["id"] == reply["message_id"] for message in messages)):
+            reply = None
+        titles = {call_id: call["title"] for call_id, call in live.calls.items()}
+        return {
+            "session": own,
+            "turns": await self.turns(session, turns),
+            "messages": messages,
+            "has_more": page.has_older or len(messages) < len(page.messages),
+            "active_turn_id": active,
+            "open_reply": reply,
+            "tools": _calls(session_id, calls, titles),
+            "approvals": pending,
+            "queue": await self.queue(session_id),
+        } | server_time()
+
+
+def _messages(session_id: UUID, rows: Sequence[MessageRow], turn_ids: Collection[UUID]) -> list[Json]:
+    """The newest of these turns that are not too long together, at least one, oldest first."""
+    kept: list[Json] = []
+    length = 0
+    for row in reversed(rows):
+        message = stored_message(session_id, row)
+        length += len(encode(message))
+        if row.turn_id not in turn_ids or (kept and length > MOST_BYTES):
+            break
+        kept.append(message)
+    return kept[::-1]
+
+
+def _calls(session_id: UUID, found: Sequence[tuple[UUID, ToolCallRecord]], titles: dict[str, str | None]) -> list[Json]:
+    """The newest with their results, as long as these are not too long together."""
+    calls: list[Json] = []
+    length = 0
+    for turn_id, record in reversed(found):
+        length += len(record.result or "")
+        call = call_object(session_id, turn_id, record, titles.get(record.call_id))
+        calls.append(call if length <= MOST_BYTES else call | {"result": None})
+    return calls[::-1]

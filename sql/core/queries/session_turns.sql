@@ -1,0 +1,38 @@
+-- name: turns_page
+-- Undone ones left out. `had_output`: it said or called something; null while it runs.
+SELECT t.id, t.parent_turn_id, t.ordinal, t.tags, t.status, t.started_at, t.completed_at, t.stop_reason, t.error,
+       t.usage,
+       CASE WHEN t.completed_at IS NOT NULL THEN
+           EXISTS (SELECT 1 FROM tool_calls c WHERE c.turn_id = t.id)
+           OR EXISTS (SELECT 1 FROM messages m
+                      WHERE m.turn_id = t.id AND m.role = 'assistant' AND m.body ->> 'text' ~ '\S')
+       END AS had_output
+FROM turns t
+WHERE t.session_id = %(session_id)s AND t.undone_at IS NULL AND t.ordinal > %(after)s
+ORDER BY t.ordinal LIMIT %(limit)s;
+
+-- name: turns_before_newest
+-- The ordinal after which the newest turns of the session begin.
+SELECT COALESCE(min(ordinal) - 1, 0) AS after FROM (
+    SELECT ordinal FROM turns WHERE session_id = %(session_id)s AND undone_at IS NULL
+    ORDER BY ordinal DESC LIMIT %(limit)s
+) AS newest;
+
+-- name: open_turn_of
+SELECT id FROM turns WHERE session_id = %(session_id)s AND completed_at IS NULL;
+
+-- name: messages_after
+SELECT m.id, m.turn_id, m.ordinal, m.active, m.body::text AS body, m.created_at
+FROM messages m JOIN turns t ON t.id = m.turn_id AND t.undone_at IS NULL
+WHERE m.session_id = %(session_id)s AND m.ordinal > %(after)s
+ORDER BY m.ordinal LIMIT %(limit)s;
+
+-- name: calls_of_turns
+SELECT call_id, turn_id, name, args, status, result, is_error, risk, duration_ms, approval
+FROM tool_calls WHERE turn_id = ANY(%(ids)s) ORDER BY turn_id, created_at, position;
+
+-- name: count_sessions
+SELECT count(*) AS count FROM sessions;
+
+-- name: count_turns
+SELECT status, count(*) AS count FROM turns GROUP BY status;

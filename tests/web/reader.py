@@ -1,0 +1,101 @@
+"""A client of the dashboard as the protocol wants it: it applies frames to its state and notices every hole."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Watched:
+    """What a client knows of one session."""
+
+    seq: int | None = None
+    turns: dict[str, Json] = field(default_factory=dict)
+    messages: dict[str, Json] = field(default_factory=dict)
+    streaming: dict[str, str] = field(default_factory=dict)
+    """Text of messages that are not there yet."""
+    outputs: dict[str, str] = field(default_factory=dict)
+    tools: dict[str, Json] = field(default_factory=dict)
+    queue: Json = field(default_factory=dict)
+    holes: int = 0
+    actions: list[str] = field(default_factory=list)
+
+    @property
+    def active(self) -> list[str]:
+        return [key for key, turn in self.turns.items() if turn["completed_at"] is None]
+
+    @property
+    def texts(self) -> list[str]:
+        """Of the model's messages that stand."""
+        return [str(it["text"]) for it in self.messages.values() if it["role"] == "assistant" and it["active"]]
+
+    def apply(self, frame: Json) -> None:
+        action, payload = frame["action"], frame["payload"]
+        self.actions.append(action)
+        if action == "session.snapshot":
+            self._begin(payload)
+        elif self.seq is None or frame.get("first", frame["seq"]) != self.seq + 1:
+            self.holes += 1
+        self.seq = frame["seq"]
+        self._update(action.removeprefix("session."), payload)
+
+    def _update(self, what: str, payload: Json) -> None:
+        match what:
+            case "turn.started" | "turn.updated" | "turn.completed":
+                before = self.turns.get(payload["id"])
+                if before is None or before["completed_at"] is None or payload["completed_at"] is not None:
+                    self.turns[payload["id"]] = (before or {}) | payload
+            case "message.added":
+                self.messages[payload["id"]] = payload
+                self.streaming.pop(payload["id"], None)
+            case "message.delta" if payload["message_id"] not in self.messages:
+                text = self.streaming.get(payload["message_id"], "")
+                self.streaming[payload["message_id"]] = text + payload["text"]
+            case "tool.output":
+                self.outputs[payload["call_id"]] = self.outputs.get(payload["call_id"], "") + payload["text"]
+            case "tool.updated":
+                self.tools[payload["call_id"]] = payload
+            case "queue.changed":
+                self.queue = payload
+            case "rewound":
+                self._rewind(set(payload["turn_ids"]))
+
+    def _rewind(self, gone: set[str]) -> None:
+        self.turns = {key: turn for key, turn in self.turns.items() if key not in gone}
+        self.messages = {key: it for key, it in self.messages.items() if it["turn_id"] not in gone}
+
+    def _begin(self, snapshot: Json) -> None:
+        self.turns = {turn["id"]: turn for turn in snapshot["turns"]}
+        self.messages = {message["id"]: message for message in snapshot["messages"]}
+        self.tools = {call["call_id"]: call for call in snapshot["tools"]}
+        self.queue = snapshot["queue"]
+        reply = snapshot["open_reply"]
+        self.streaming = {reply["message_id"]: reply["text"]} if reply else {}
+        self.outputs = {}
+
+
+@dataclass(slots=True)
+class Reader:
+    """One client."""
+
+    sessions: dict[str, Watched] = field(default_factory=dict)
+    resyncs: list[str] = field(default_factory=list)
+    answers: list[Json] = field(default_factory=list)
+    notices: list[Json] = field(default_factory=list)
+    """Those to everybody."""
+
+    def take(self, text: str) -> Json:
+        frame: Json = json.loads(text)
+        if frame["type"] != "notification":
+            self.answers.append(frame)
+        elif frame["action"] == "session.resync_required":
+            self.resyncs.append(frame["session_id"])
+        elif "seq" in frame:
+            self.sessions.setdefault(frame["session_id"], Watched()).apply(frame)
+        else:
+            self.notices.append(frame)
+        return frame
