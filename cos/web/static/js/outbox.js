@@ -1,0 +1,83 @@
+/**
+ * Messages on their way. One that was not answered when the connection ended is sent again with the same id, which the
+ * server takes once. They outlive a reload of this tab.
+ *
+ * Emits `change`, and `accepted` (`{item, answer}`).
+ */
+
+import { Refused } from './connection.js';
+import { stored } from './drafts.js';
+import { Emitter } from './emitter.js';
+
+const KEY = 'cos.outbox';
+
+/** @typedef {{id: string, session_id: string|null, text: string, profile_id: string|null, tags: string[]|null, mode: string, trouble: string|null}} Item */
+
+export class Outbox extends Emitter {
+  /** @type {Item[]} */
+  items = [];
+  #sending = new Set();
+
+  /** @param {import('./connection.js').Connection} connection */
+  constructor(connection) {
+    super();
+    this.connection = connection;
+    const kept = stored(() => JSON.parse(sessionStorage.getItem(KEY) ?? '[]'));
+    if (Array.isArray(kept)) this.items = kept;
+    connection.on('open', () => this.#sendAll());
+  }
+
+  /** @param {Omit<Item, 'id'|'trouble'>} item */
+  add(item) {
+    this.items.push({ ...item, id: newId(), trouble: null });
+    this.#changed();
+    this.#sendAll();
+  }
+
+  /** Try again what was refused. */
+  again(id) {
+    const item = this.items.find((one) => one.id === id);
+    if (item) item.trouble = null;
+    this.#sendAll();
+  }
+
+  remove(id) {
+    this.items = this.items.filter((item) => item.id !== id);
+    this.#changed();
+  }
+
+  of(sessionId) {
+    return this.items.filter((item) => item.session_id === sessionId);
+  }
+
+  #changed() {
+    stored(() => sessionStorage.setItem(KEY, JSON.stringify(this.items)));
+    this.emit('change');
+  }
+
+  #sendAll() {
+    if (!this.connection.isOpen) return;
+    for (const item of this.items) if (item.trouble === null && !this.#sending.has(item.id)) this.#send(item);
+  }
+
+  async #send(item) {
+    this.#sending.add(item.id);
+    const { id, session_id, text, profile_id, tags, mode } = item;
+    const begins = session_id === null ? { profile_id, tags } : { session_id };
+    try {
+      const answer = await this.connection.request('message.send', { ...begins, text, mode, client_message_id: id });
+      this.items = this.items.filter((one) => one.id !== id);
+      this.emit('accepted', { item, answer });
+    } catch (error) {
+      if (error instanceof Refused) item.trouble = error.message;
+    } finally {
+      this.#sending.delete(id);
+      this.#changed();
+    }
+  }
+}
+
+/** A random UUID. `randomUUID` is there on 127.0.0.1 and localhost. */
+function newId() {
+  return crypto.randomUUID();
+}
