@@ -12,8 +12,8 @@ export function bar(share) {
   return svg(
     'svg',
     { class: 'bar', viewBox: '0 0 100 6', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-    svg('rect', { class: 'track', width: 100, height: 6, rx: 3 }),
-    svg('rect', { class: 'fill', width, height: 6, rx: 3 }),
+    svg('rect', { class: 'track', width: 100, height: 6 }),
+    svg('rect', { class: 'fill', width, height: 6 }),
   );
 }
 

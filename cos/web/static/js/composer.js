@@ -61,7 +61,7 @@ export class Composer {
   setRunning(isRunning) {
     this.#mode.hidden = !isRunning;
     this.#stop.hidden = !isRunning;
-    const words = isRunning ? 'Write: it waits in the queue until the turn ends' : 'Write a message';
+    const words = isRunning ? 'Write: it waits in the queue' : 'Write a message';
     setAttribute(this.#text, 'placeholder', this.sessionId === null ? 'What shall be done?' : words);
   }
 

@@ -145,7 +145,7 @@ export class Connection extends Emitter {
   }
 
   #ofSession(frame) {
-    const sessionId = frame.session_id ?? frame.payload?.session_id ?? frame.payload?.session?.id;
+    const sessionId = frame.session_id ?? frame.payload?.session_id ?? frame.payload?.session?.id ?? this.#only;
     const held = this.#subscribed.get(sessionId);
     if (held === undefined) return;
     if (frame.action === 'session.resync_required') {
@@ -164,6 +164,11 @@ export class Connection extends Emitter {
     held.seq = frame.seq;
     held.boot = frame.boot_id ?? this.bootId;
     this.emit('notification', { ...frame, session_id: sessionId });
+  }
+
+  /** The session that a frame without a name belongs to. */
+  get #only() {
+    return this.#subscribed.size === 1 ? [...this.#subscribed.keys()][0] : null;
   }
 
   async #ask(sessionId) {

@@ -26,6 +26,8 @@ export class ConversationModel {
   guesses = new Map();
   /** @type {Map<string, any>} by turn id */
   retries = new Map();
+  /** Sentences about a turn, by its id. @type {Map<string, {level: string, text: string}[]>} */
+  notices = new Map();
   queue = { waiting: [], paused: false };
   hasMore = false;
   isLoaded = false;
@@ -91,6 +93,7 @@ export class ConversationModel {
     }
     for (const [id, reply] of this.replies) if (reply.turn_id === turnId) this.replies.delete(id);
     this.retries.delete(turnId);
+    this.notices.delete(turnId);
   }
 
   drop(turnIds) {
@@ -203,6 +206,10 @@ const TAKERS = {
   'session.retry.scheduled': (model, retry) => {
     model.retries.set(retry.turn_id, retry);
     return new Set([retry.turn_id]);
+  },
+  'session.notice': (model, { turn_id: turnId, level, text }) => {
+    model.notices.set(turnId, [...(model.notices.get(turnId) ?? []), { level, text }]);
+    return new Set([turnId]);
   },
   'session.cost.changed': (model, { cost_usd: usd, unpriced, turns = {} }) => {
     if (model.session) Object.assign(model.session, { cost_usd: usd, unpriced });

@@ -41,6 +41,11 @@ function open(sessionId) {
   panes.show('conversation');
 }
 
+function fromAddress() {
+  shown.fromAddress();
+  if (shown.id) panes.show('conversation');
+}
+
 function begin() {
   shown.show(null);
   panes.show('conversation');
@@ -119,7 +124,8 @@ byId('begin').addEventListener('click', begin);
 byId('edit-open').addEventListener('click', () => shown.session && dialog.open(shown.session));
 byId('to-sessions').addEventListener('click', toSessions);
 byId('filter-form').addEventListener('submit', (event) => event.preventDefault());
-addEventListener('hashchange', () => shown.fromAddress());
+addEventListener('hashchange', fromAddress);
+addEventListener('popstate', fromAddress);
 
 startKeyboard({
   filter: () => {
@@ -143,6 +149,5 @@ new Attention({ model: approvals, open: toApprovals });
 new OfflineNote(connection);
 startTheme();
 startClock();
-shown.fromAddress();
-if (shown.id) panes.show('conversation');
+fromAddress();
 connection.start();

@@ -95,11 +95,15 @@ export class SessionsModel extends Emitter {
       else children.set(parent, [...(children.get(parent) ?? []), row]);
     }
     const found = [];
-    const add = (row, depth) => {
+    const add = ({ row, below }, depth) => {
       found.push({ row, depth });
-      for (const child of (children.get(row.id) ?? []).sort(byNeed)) add(child, depth + 1);
+      for (const child of below) add(child, depth + 1);
     };
-    for (const row of roots.sort(byNeed)) add(row, 0);
+    const family = (row) => {
+      const below = (children.get(row.id) ?? []).map(family).sort(byNeed);
+      return { row, below, neediest: [{ neediest: row }, ...below].sort(byNeed)[0].neediest };
+    };
+    for (const root of roots.map(family).sort(byNeed)) add(root, 0);
     return found;
   }
 }
@@ -119,8 +123,8 @@ function rank(row) {
   return row.state === 'queued' ? 3 : 4;
 }
 
-/** A request that waits longest comes first; else what happened last. */
-function byNeed(one, other) {
+/** A request that waits longest comes first; else what happened last. A child that needs you lifts its parents. */
+function byNeed({ neediest: one }, { neediest: other }) {
   const place = rank(one) - rank(other);
   if (place !== 0) return place;
   const key = rank(one) === 4 ? 'last_activity_at' : 'state_since';

@@ -147,8 +147,8 @@ class Row {
       { role: 'treeitem', id: `session-${id}`, data: { session: id } },
       this.glyph,
       el('span', { class: 'first' }, this.title, this.children),
-      el('span', { class: 'second' }, this.state, this.cost),
-      this.about,
+      this.state,
+      el('span', { class: 'third' }, this.about, this.cost),
     );
   }
 

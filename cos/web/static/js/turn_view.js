@@ -8,6 +8,7 @@ import * as words from './words.js';
 
 const VIEWS = { user: UserView, assistant: AssistantView, thinking: ThinkingView, call: ToolCard, notice: NoticeView };
 const TONES = { running: 'active', failed: 'failed', interrupted: 'failed', cancelled: 'quiet', completed: 'good' };
+const LEVELS = { warning: 'waiting', error: 'failed' };
 const REASONS = {
   max_tokens: 'The reply was cut: the model may not write more at once. Say "go on" to let it continue.',
   refusal: 'The model refused to answer.',
@@ -154,7 +155,7 @@ function guessed(model, { id, name, args }, result, turn) {
 }
 
 function noticesOf(model, turn) {
-  const found = [];
+  const found = (model.notices.get(turn.id) ?? []).map(({ level, text }) => ({ text, tone: LEVELS[level] ?? 'quiet' }));
   const retry = model.retries.get(turn.id);
   if (retry && turn.status === 'running') {
     found.push({ text: `↻ retrying (${retry.attempt}): ${retry.reason}`, tone: 'waiting' });
