@@ -89,10 +89,12 @@ export class ApprovalsModel extends Emitter {
     try {
       const answer = await this.connection.request('approval.respond', payload);
       this.put({ ...approval, ...answer });
+      if (answer.warning) this.emit('failed', answer.warning);
     } catch (error) {
       const isKnown = error instanceof Refused;
       this.#mark(approval.id, isKnown ? null : 'unknown', isKnown ? error.message : '');
-      if (isKnown) this.reload();
+      if (isKnown && error.answer) this.put({ ...approval, ...error.answer, answer_reason: error.answer.reason });
+      else if (isKnown) this.reload();
     }
   }
 

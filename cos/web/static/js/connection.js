@@ -15,11 +15,12 @@ const ANSWER_WITHIN = 20000;
 /** The connection ended before the answer came: nobody here knows whether the request was carried out. */
 export class Unanswered extends Error {}
 
-/** The server's answer was an error; `code` as in the protocol. */
+/** The server's answer was an error; `code` as in the protocol, `answer` what counted instead of ours. */
 export class Refused extends Error {
-  constructor({ code, message }) {
+  constructor({ code, message, answer = null }) {
     super(message);
     this.code = code;
+    this.answer = answer;
   }
 }
 
@@ -156,7 +157,8 @@ export class Connection extends Emitter {
     const isNew = frame.action === 'session.snapshot' || frame.boot_id !== held.boot;
     if (!isNew && held.seq !== null) {
       if (frame.seq <= held.seq) return;
-      if (frame.seq > held.seq + 1) {
+      // A frame that stands for several names the first of them.
+      if ((frame.first ?? frame.seq) !== held.seq + 1) {
         if (!held.asking) this.#ask(sessionId);
         return;
       }

@@ -101,10 +101,9 @@ export class ConversationModel {
   }
 }
 
-/** By ordinal; what came live may have none yet, and ids sort by creation. */
-function byPlace(one, other) {
-  const isKnown = (one.ordinal ?? null) !== null && (other.ordinal ?? null) !== null;
-  return isKnown ? one.ordinal - other.ordinal : one.id < other.id ? -1 : 1;
+/** By ordinal; what came live may have none yet, and stands behind those that have one, as it came. */
+function byPlace({ ordinal: one }, { ordinal: other }) {
+  return (one ?? Infinity) === (other ?? Infinity) ? 0 : (one ?? Infinity) - (other ?? Infinity);
 }
 
 /** What a live turn does not say (its place, its cost) stays as it was. */
@@ -113,6 +112,12 @@ function putTurn(model, turn) {
   if (before && before.status !== 'running' && turn.status === 'running') return;
   const said = Object.entries(turn).filter(([name, value]) => value !== null || !['ordinal', 'cost_usd'].includes(name));
   model.turns.set(turn.id, { ordinal: null, cost_usd: null, ...before, ...Object.fromEntries(said) });
+}
+
+/** A piece of a reply; of one that is there as a whole already it means nothing. */
+function grow(model, payload, part) {
+  if (!model.messages.has(payload.message_id)) reply(model, payload)[part] += payload.text;
+  return new Set([payload.turn_id]);
 }
 
 function reply(model, { message_id: id, turn_id: turnId }) {
@@ -183,19 +188,14 @@ const TAKERS = {
     model.replies.delete(message.id);
     return model.turns.has(message.turn_id) ? new Set([message.turn_id]) : null;
   },
-  'session.message.delta': (model, payload) => {
-    reply(model, payload).text += payload.text;
-    return new Set([payload.turn_id]);
-  },
-  'session.thinking.delta': (model, payload) => {
-    reply(model, payload).thinking += payload.text;
-    return new Set([payload.turn_id]);
-  },
+  'session.message.delta': (model, payload) => grow(model, payload, 'text'),
+  'session.thinking.delta': (model, payload) => grow(model, payload, 'thinking'),
   'session.tool.updated': (model, call) => {
     putCall(model, call);
     return new Set([call.turn_id]);
   },
-  'session.tool.output': (model, { turn_id: turnId, call_id: callId, text }) => {
+  'session.tool.output': (model, { turn_id: turnId, call_id: callId, text, omitted }) => {
+    if (omitted) addOutput(model, callId, `\n… ${omitted.toLocaleString('en')} characters were left out …\n`);
     addOutput(model, callId, text);
     return new Set([turnId]);
   },

@@ -157,7 +157,7 @@ export class ConversationPane {
 /** The turns before `first`, with their messages. */
 async function olderTurns(model, first) {
   const path = `sessions/${model.sessionId}`;
-  const after = Math.max(first.ordinal - 1 - MOUNTED, -1);
+  const after = Math.max(first.ordinal - 1 - MOUNTED, 0);
   const { turns } = await read(`${path}/turns`, { after, limit: MOUNTED });
   const wanted = turns.filter((turn) => turn.ordinal < first.ordinal);
   const ids = new Set(wanted.map((turn) => turn.id));

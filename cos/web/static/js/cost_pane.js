@@ -60,7 +60,11 @@ export class CostPane {
   }
 
   #draw({ groups, total, days, made_up_usd: madeUp }) {
-    const sum = totalOf(total);
+    if (total === null) {
+      setText(byId('cost-note'), 'Cost is not recorded: the plugin "bill" is off.');
+      return;
+    }
+    const sum = total;
     setText(byId('cost-total'), amount(sum));
     setAttribute(byId('cost-total'), 'title', sum.cost_usd === null ? null : `exactly $${sum.cost_usd}`);
     setText(byId('cost-note'), notes(sum, madeUp));
@@ -84,11 +88,6 @@ export class CostPane {
       el('span', { class: 'about', text: [plural(group.calls, 'call'), apart(group)].filter(Boolean).join(' ') }),
     );
   }
-}
-
-/** `total` may be the amount alone. */
-function totalOf(total) {
-  return typeof total === 'object' && total !== null ? total : { cost_usd: total, calls: null, unpriced: 0 };
 }
 
 function amount({ cost_usd: usd, calls, unpriced }) {

@@ -41,8 +41,8 @@ export class AssistantView {
     }
     if (this.#shown === message) return;
     this.#shown = message;
+    this.#live.node.classList.remove('live');
     if (message.html) {
-      this.#live.node.classList.remove('live');
       this.#live.node.replaceChildren(sanitised(message.html));
     } else this.#live.update(message.text ?? '');
     const isReplaced = message.active === false && message.partial;
