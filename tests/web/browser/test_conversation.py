@@ -7,11 +7,13 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.api_server import KEY, ApiServer
+from tests.api_server.server import KEY, ApiServer
 from tests.api_server.script import reply, text
 from tests.web.browser.fix_browser import PATIENCE_MS, Dash, armed_card, begin, say
 
 LONG_WORD = "W" * 600
+TOO_WIDE = """name => [...document.querySelectorAll(`#${name} *`)]
+    .filter(node => node.clientWidth > 390).map(node => node.id || node.className)"""
 
 
 def _width(page: Page) -> int:
@@ -44,7 +46,11 @@ def test_turn_streams_and_ends_as_the_server_renders_it(dash: Dash, api: ApiServ
     dash.stop()
     dash.program.use_api(api, KEY)
     dash.serve()
-    api.push(reply(text("# Head\n\nThe **first** words, and then some more of them. " * 6, pieces=60, seconds_per_piece=0.05)))
+    api.push(
+        reply(
+            text("# Head\n\nThe **first** words, and then some more of them. " * 6, pieces=60, seconds_per_piece=0.05)
+        )
+    )
     page = dash.page()
     begin(page, "stream something", profile="home")
     live = page.locator(".markdown.live")
@@ -111,10 +117,7 @@ def test_nothing_is_wider_than_a_phone(dash: Dash, pane: str) -> None:
     assert _width(page) == 390
     for other in {"sessions", "conversation", "approvals", "cost"} - {pane}:
         expect(page.locator(f"#{other}")).to_be_hidden()
-    boxes = page.evaluate(
-        "name => [...document.querySelectorAll(`#${name} *`)].filter(node => node.clientWidth > 390).map(node => node.id || node.className)",
-        pane,
-    )
+    boxes = page.evaluate(TOO_WIDE, pane)
     assert boxes == []
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from decimal import Decimal
+
 import pytest
 from playwright.sync_api import expect
 
 from cos.tui import wording
-from tests.api_server import KEY, ApiServer
+from tests.api_server.server import KEY, ApiServer
 from tests.api_server.script import reply, text, tool
 from tests.web.browser.fix_browser import PATIENCE_MS, Dash, begin
 
@@ -25,11 +28,15 @@ CORPUS = [
     "<form action=http://x.invalid><button formaction=javascript:alert(1)>x</button></form>",
     "<details open ontoggle=alert(1)>x</details>",
     "<link rel=stylesheet href=http://x.invalid/a.css><base href=http://x.invalid/>",
-    "<p style=\"background:url(http://x.invalid/)\">x</p>",
-    '```html\n<script>alert(1)</script>\n```',
+    '<p style="background:url(http://x.invalid/)">x</p>',
+    "```html\n<script>alert(1)</script>\n```",
     '" onmouseover="alert(1)',
     IMAGE,
 ]
+LENGTHS = """async all => {
+    const words = await import('/static/js/words.js');
+    return all.map(s => [words.duration(s * 1000), words.span(s * 1000)]);
+}"""
 HARMFUL = """() => [...document.querySelectorAll('main *')].filter(node =>
     ['IMG', 'SCRIPT', 'IFRAME', 'STYLE', 'LINK', 'OBJECT', 'EMBED', 'BASE', 'MATH'].includes(node.tagName.toUpperCase())
     || [...node.attributes].some(one => one.name.startsWith('on') || /^\\s*(javascript|data):/i.test(one.value))
@@ -94,9 +101,6 @@ def test_what_hides_in_a_command_is_spelled_out(dash: Dash) -> None:
 
 def test_amounts_and_times_have_the_words_of_the_app(dash: Dash) -> None:
     """An amount is never rounded through a float, and never shown as zero when it is not."""
-    from datetime import timedelta
-    from decimal import Decimal
-
     page = dash.page()
     amounts = ["0.00004", "0.0034", "1.23456", "999.99994", "1234.567", "1234567.8", "0.1", "12345678901234567.89"]
     words = page.evaluate(
@@ -104,8 +108,5 @@ def test_amounts_and_times_have_the_words_of_the_app(dash: Dash) -> None:
     )
     assert words == [wording.money(Decimal(one)) for one in amounts]
     seconds = [0, 42, 323, 3723, 90000]
-    lengths = page.evaluate(
-        "async all => { const w = await import('/static/js/words.js'); return all.map(s => [w.duration(s * 1000), w.span(s * 1000)]); }",
-        seconds,
-    )
+    lengths = page.evaluate(LENGTHS, seconds)
     assert lengths == [[wording.duration(timedelta(seconds=s)), wording.span(timedelta(seconds=s))] for s in seconds]

@@ -16,6 +16,9 @@ export class ApprovalCard {
   #confirming = null;
   #picked = null;
   #isRead = false;
+  /** The buttons of `decisions`, in the same order. @type {HTMLElement[]} */
+  #nodes = [];
+  #choices = el('div', { class: 'decisions choices' });
   #buttons = el('div', { class: 'decisions' });
 
   /** @param {{respond: (approval: any, decision: any) => void, openSession: (id: string) => void}} parts */
@@ -27,12 +30,14 @@ export class ApprovalCard {
     this.hint = el('p', { class: 'hint' });
     this.openSession = openSession;
     this.write = el('textarea', { rows: '2', hidden: true, on: { keydown: (event) => this.#writing(event), input: () => this.#written() } });
-    this.node = el('article', { class: 'card', tabindex: '0' }, this.head, this.detail, this.write, this.#buttons, this.hint);
+    this.node = el('article', { class: 'card', tabindex: '0' }, this.head, this.detail, this.#choices, this.write, this.#buttons, this.hint);
     this.node.addEventListener('keydown', (event) => this.#pressed(event));
     this.node.addEventListener('focus', () => this.arming.restart());
     // A press on a button leaves the focus where it is: no key afterwards can press it again.
-    this.#buttons.addEventListener('mousedown', (event) => event.preventDefault());
-    this.#buttons.addEventListener('keydown', (event) => event.preventDefault());
+    for (const box of [this.#choices, this.#buttons]) {
+      box.addEventListener('mousedown', (event) => event.preventDefault());
+      box.addEventListener('keydown', (event) => event.preventDefault());
+    }
     this.detail.addEventListener('scroll', () => this.#readOn(), { capture: true, passive: true });
     this.arming = new Arming(this.node, () => this.#armed());
     new ResizeObserver(() => this.#readOn()).observe(this.detail);
@@ -118,14 +123,17 @@ export class ApprovalCard {
     );
     nodes.forEach((node, place) => node.append(el('kbd', { text: this.decisions[place].key, 'aria-hidden': 'true' }), this.decisions[place].label));
     const rule = this.#confirming?.rule ? [el('p', { class: 'rule', text: words.exact(this.#confirming.rule) })] : [];
-    this.#buttons.replaceChildren(...rule, ...nodes);
+    const isChoice = (_, place) => this.decisions[place].pick !== undefined;
+    this.#choices.replaceChildren(...nodes.filter(isChoice));
+    this.#buttons.replaceChildren(...rule, ...nodes.filter((node, place) => !isChoice(node, place)));
+    this.#nodes = nodes;
     this.#armed(outcome);
   }
 
   #armed(outcome = outcomeOf(this.#held)) {
     const isReady = this.arming?.isArmed ?? false;
     this.node.classList.toggle('armed', isReady);
-    for (const [place, node] of [...this.#buttons.querySelectorAll('button')].entries()) {
+    for (const [place, node] of this.#nodes.entries()) {
       const decision = this.decisions[place];
       setAttribute(node, 'aria-disabled', isReady && (!decision.needsReading || this.#isRead) ? null : 'true');
     }
@@ -187,11 +195,13 @@ export class ApprovalCard {
     const page = { PageDown: 1, PageUp: -1 }[event.key];
     if (page) box.scrollBy({ top: page * box.clientHeight * 0.9 });
     const decision = this.decisions.find(({ key }) => key === event.key);
-    if (!page && !decision) return;
+    // A letter that decides nothing here does nothing elsewhere, either: it was meant for this card.
+    const isStray = /^[a-z0-9]$/i.test(event.key) && !'jk'.includes(event.key);
+    if (!page && !decision && !isStray) return;
     event.preventDefault();
     event.stopPropagation();
     if (decision && !event.repeat) this.#decide(decision);
-    else if (decision) this.arming.restart();
+    else if (!page) this.arming.restart();
   }
 }
 

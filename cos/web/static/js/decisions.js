@@ -37,7 +37,7 @@ export function decisionsOf(approval, confirming) {
       { key: 'b', label: 'Back', style: 'quiet', confirm: null },
     ];
   }
-  const wider = ['session', 'always'].filter((choice) => offers(approval, choice)).map((choice) => ({
+  const wider = (approval.can_keep === false ? [] : ['session', 'always']).map((choice) => ({
     key: choice === 'session' ? 's' : 'a',
     label: choice === 'session' ? 'For this session …' : 'Always …',
     confirm: { choice, rule: ruleOf(approval, choice) },
@@ -56,12 +56,12 @@ export function decisionsOf(approval, confirming) {
 export function questionDecisions(approval, { picked, text }) {
   const choices = (approval.choices ?? []).map((choice, place) => ({
     key: String(place + 1),
-    label: labelOf(choice),
+    label: choice,
     style: 'choice',
     pick: place,
     isPicked: picked === place,
   }));
-  const chosen = text || (picked === null ? '' : labelOf(approval.choices[picked]));
+  const chosen = text || (picked === null ? '' : approval.choices[picked]);
   const send = { key: 'y', label: text ? 'Send these words' : 'Send this answer', style: 'good', answer: { choice: 'answer', text: chosen } };
   return [
     ...choices,
@@ -72,18 +72,8 @@ export function questionDecisions(approval, { picked, text }) {
   ];
 }
 
-const labelOf = (choice) => (typeof choice === 'string' ? choice : (choice.label ?? choice.id));
-
-/** Without a list every choice is on offer, unless no rule can say safely what it would allow. */
-function offers(approval, choice) {
-  if (approval.can_keep === false) return false;
-  const ids = (approval.choices ?? []).map((one) => (typeof one === 'string' ? one : one.id));
-  return ids.length === 0 || ids.includes(choice);
-}
-
 function ruleOf(approval, choice) {
-  const offered = (approval.choices ?? []).find((one) => typeof one === 'object' && one.id === choice);
-  return offered?.rule ? `${RULES[choice]}\n${offered.rule}` : RULES[choice];
+  return approval.keeps ? `${RULES[choice]}\n${approval.keeps}` : RULES[choice];
 }
 
 const ENDS = {

@@ -9,7 +9,8 @@ import { Composer } from './composer.js';
 import { Connection } from './connection.js';
 import { ConversationHead, ConversationPane } from './conversation_pane.js';
 import { CostPane } from './cost_pane.js';
-import { byId } from './dom.js';
+import { byId, isWriting } from './dom.js';
+import { keepDraft, readDraft } from './drafts.js';
 import { startKeyboard } from './keyboard.js';
 import { notice } from './notices.js';
 import { OfflineNote } from './offline_note.js';
@@ -114,16 +115,24 @@ approvals.on('change', () => conversation.changed(null));
 approvals.on('failed', (text) => notice(text, { tone: 'failed' }));
 sessions.on('change', () => cost.setKeys(keysOf([...sessions.rows.values(), ...(composer.profiles ?? [])])));
 outbox.on('accepted', ({ item, answer }) => {
-  if (item.session_id === null && shown.id === null) open(answer.session_id);
+  if (item.session_id === null && shown.id === null) {
+    // What was written meanwhile belongs to the session that has just begun.
+    keepDraft(answer.session_id, readDraft(null));
+    keepDraft(null, '');
+    open(answer.session_id);
+  }
   if (answer.said) notice(answer.said, { stays: true });
   if (answer.trouble) notice(answer.trouble, { tone: 'failed', stays: true });
 });
 shown.on('change', () => sessionsPane.draw());
 
+document.addEventListener('cos:approvals', toApprovals);
 byId('begin').addEventListener('click', begin);
 byId('edit-open').addEventListener('click', () => shown.session && dialog.open(shown.session));
 byId('to-sessions').addEventListener('click', toSessions);
 byId('filter-form').addEventListener('submit', (event) => event.preventDefault());
+document.addEventListener('visibilitychange', () => shown.look());
+panes.on('change', () => shown.look());
 addEventListener('hashchange', fromAddress);
 addEventListener('popstate', fromAddress);
 
@@ -140,9 +149,12 @@ startKeyboard({
     composer.focus();
   },
   back: () => {
-    if (document.activeElement === byId('composer-text') || panes.current !== 'conversation') conversation.focus();
-    else sessionsPane.focus();
-    panes.show(panes.current === 'conversation' && document.activeElement === byId('session-list') ? 'sessions' : 'conversation');
+    const isWritingOrAside = isWriting(document.activeElement) || panes.current !== 'conversation';
+    if (!isWritingOrAside) toSessions();
+    else {
+      panes.show('conversation');
+      conversation.focus();
+    }
   },
 });
 new Attention({ model: approvals, open: toApprovals });

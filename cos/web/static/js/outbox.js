@@ -11,7 +11,7 @@ import { Emitter } from './emitter.js';
 
 const KEY = 'cos.outbox';
 
-/** @typedef {{id: string, session_id: string|null, text: string, profile_id: string|null, tags: string[]|null, mode: string, trouble: string|null}} Item */
+/** @typedef {{id: string, session_id: string|null, text: string, profile_id: string|null, tags: string[]|null, mode: string, trouble: string|null, after: string|null}} Item */
 
 export class Outbox extends Emitter {
   /** @type {Item[]} */
@@ -27,9 +27,13 @@ export class Outbox extends Emitter {
     connection.on('open', () => this.#sendAll());
   }
 
-  /** @param {Omit<Item, 'id'|'trouble'>} item */
+  /**
+   * A message to a session that does not exist yet follows the one that begins it.
+   * @param {Omit<Item, 'id'|'trouble'|'after'>} item
+   */
   add(item) {
-    this.items.push({ ...item, id: newId(), trouble: null });
+    const begins = item.session_id === null && this.items.find((one) => one.session_id === null && one.trouble === null);
+    this.items.push({ ...item, id: newId(), trouble: null, after: begins ? begins.id : null });
     this.#changed();
     this.#sendAll();
   }
@@ -57,7 +61,10 @@ export class Outbox extends Emitter {
 
   #sendAll() {
     if (!this.connection.isOpen) return;
-    for (const item of this.items) if (item.trouble === null && !this.#sending.has(item.id)) this.#send(item);
+    for (const item of this.items) {
+      const waits = this.items.some((one) => one.id === item.after);
+      if (item.trouble === null && !waits && !this.#sending.has(item.id)) this.#send(item);
+    }
   }
 
   async #send(item) {
@@ -67,6 +74,7 @@ export class Outbox extends Emitter {
     try {
       const answer = await this.connection.request('message.send', { ...begins, text, mode, client_message_id: id });
       this.items = this.items.filter((one) => one.id !== id);
+      for (const one of this.items) if (one.after === id) Object.assign(one, { after: null, session_id: answer.session_id });
       this.emit('accepted', { item, answer });
     } catch (error) {
       if (error instanceof Refused) item.trouble = error.message;
@@ -74,10 +82,12 @@ export class Outbox extends Emitter {
       this.#sending.delete(id);
       this.#changed();
     }
+    // Those that waited for this one; another try after a broken connection comes with the next one.
+    if (!this.items.includes(item)) this.#sendAll();
   }
 }
 
-/** A random UUID. `randomUUID` is there on 127.0.0.1 and localhost. */
+/** A random UUID: `randomUUID` is there on 127.0.0.1 and localhost. */
 function newId() {
   return crypto.randomUUID();
 }

@@ -1,11 +1,14 @@
 /** Which pane is in front where not all have room: the tab bar of narrow screens. */
 
 import { byId } from './dom.js';
+import { Emitter } from './emitter.js';
 
 const PANES = ['sessions', 'conversation', 'approvals', 'cost'];
 
-export class Panes {
+/** Emits `change`. */
+export class Panes extends Emitter {
   constructor() {
+    super();
     for (const tab of this.#tabs) tab.addEventListener('click', () => this.show(tab.dataset.tab ?? ''));
     byId('tabs').addEventListener('keydown', (event) => this.#key(event));
     this.show('sessions');
@@ -26,6 +29,7 @@ export class Panes {
       const isCurrent = tab.dataset.tab === this.current;
       tab.setAttribute('aria-current', isCurrent ? 'page' : 'false');
     }
+    this.emit('change');
   }
 
   #key(event) {

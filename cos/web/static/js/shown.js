@@ -1,8 +1,9 @@
 /** The session that is open: its address, its subscription, what you do to it. */
 
 import { ConversationModel } from './conversation_model.js';
+import { byId } from './dom.js';
 import { Emitter } from './emitter.js';
-import { notice } from './notices.js';
+import { announce, notice } from './notices.js';
 
 /** Emits `change` when another session is open. */
 export class Shown extends Emitter {
@@ -50,6 +51,7 @@ export class Shown extends Emitter {
     if (this.model === null || frame.session_id !== this.id) return;
     const changed = this.model.apply(frame);
     if (changed === null || changed.size > 0) this.conversation.changed(changed);
+    if (frame.action === 'session.turn.completed') announce(`The turn ended: ${frame.payload.status}`);
     if (!frame.action.endsWith('.delta') && !frame.action.startsWith('session.tool')) this.#draw();
   }
 
@@ -57,6 +59,11 @@ export class Shown extends Emitter {
     if (session.id !== this.id || this.model === null) return;
     this.model.session = { ...this.model.session, ...session };
     this.#draw();
+    this.look();
+  }
+
+  /** The page or the pane may have come into sight. */
+  look() {
     if (this.conversation.isAtEnd) this.seen();
   }
 
@@ -75,7 +82,8 @@ export class Shown extends Emitter {
   /** Its end is on screen: it is news no more. */
   seen() {
     const session = this.session;
-    if (session === null || document.hidden || !['done_unseen', 'failed', 'interrupted'].includes(session.state)) return;
+    const isInSight = !document.hidden && byId('conversation').getClientRects().length > 0;
+    if (session === null || !isInSight || !['done_unseen', 'failed', 'interrupted'].includes(session.state)) return;
     const what = `${session.id} ${session.state_since}`;
     if (what === this.#seenOf || !this.connection.isOpen) return;
     this.#seenOf = what;
@@ -107,6 +115,6 @@ export class Shown extends Emitter {
     this.head.update(this.id ? (this.session ?? { title: '…' }) : null);
     this.composer.setRunning(this.model?.active != null);
     this.queue.update(this.model?.queue ?? { waiting: [], paused: false });
-    document.getElementById('edit-open').hidden = this.session === null;
+    byId('edit-open').hidden = this.session === null;
   }
 }

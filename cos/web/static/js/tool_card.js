@@ -2,7 +2,7 @@
 
 import { since, stopTick, tick } from './clock.js';
 import { diffView, looksLikeDiff } from './diff.js';
-import { arrange, el, setAttribute, setText } from './dom.js';
+import { arrange, button, el, setAttribute, setText } from './dom.js';
 import * as words from './words.js';
 
 const OPENED = new Set(['denied', 'error', 'failed', 'timed_out', 'unknown']);
@@ -22,6 +22,7 @@ export class ToolCard {
     this.title = el('span', { class: 'what' });
     this.took = el('span', { class: 'took' });
     this.note = el('p', { class: 'note' });
+    this.answer = button('Answer it', () => document.dispatchEvent(new CustomEvent('cos:approvals')), { class: 'link' });
     this.body = el('div', { class: 'body' });
     this.live = el('pre', { class: 'output', tabindex: '0', 'aria-label': 'output' });
     this.head = el(
@@ -32,7 +33,7 @@ export class ToolCard {
       this.title,
       this.took,
     );
-    this.node = el('section', { class: 'call' }, this.head, this.note, this.body);
+    this.node = el('section', { class: 'call' }, this.head, this.note, this.answer, this.body);
   }
 
   /** @param {any} call a ToolCall, or what is known of one @param {{text: string, cut: boolean}|undefined} output */
@@ -53,6 +54,7 @@ export class ToolCard {
     const note = noteOf(call);
     setText(this.note, note);
     this.note.hidden = !note;
+    this.answer.hidden = call.status !== 'waiting';
     this.#fold();
   }
 
@@ -109,7 +111,6 @@ function noteOf(call) {
   const reason = answer.reason ?? answer.answer_reason;
   if (call.status === 'denied') return `denied${by ? ` by ${words.oneLine(by)}` : ''}${reason ? `: ${words.oneLine(reason)}` : ''}`;
   if (call.status === 'expired') return 'nobody answered in time; it did not run';
-  if (call.status === 'waiting') return 'waits for you: see approvals';
   if (call.status === 'unknown') return 'whether it had an effect is unknown';
   return call.status === 'running' && call.progress ? words.oneLine(call.progress) : '';
 }
