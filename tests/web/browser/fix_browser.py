@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, ConsoleMessage, Request
+    from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Request
 
     from tests.program.fix_program import Program
 
@@ -66,13 +66,17 @@ class Dash:
 
     def tab(self, context: BrowserContext, address: str) -> Page:
         page = context.new_page()
-        page.on("dialog", lambda dialog: (self.troubles.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", self._alerted)
         page.on("pageerror", lambda error: self.troubles.append(f"script: {error}"))
         page.on("console", self._said)
         page.on("request", self._asked)
         page.goto(address)
         expect(page.locator("#connection")).to_have_attribute("data-level", "up", timeout=PATIENCE_MS)
         return page
+
+    def _alerted(self, dialog: Dialog) -> None:
+        self.troubles.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _said(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not any(noise in message.text for noise in OFFLINE_NOISE):

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.api_server.server import KEY, ApiServer
 from tests.api_server.script import reply, text
+from tests.api_server.server import KEY, ApiServer
 from tests.web.browser.fix_browser import PATIENCE_MS, Dash, armed_card, begin, say
 
 LONG_WORD = "W" * 600

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from cos.tui import wording
-from tests.api_server.server import KEY, ApiServer
 from tests.api_server.script import reply, text, tool
+from tests.api_server.server import KEY, ApiServer
 from tests.web.browser.fix_browser import PATIENCE_MS, Dash, begin
 
 IMAGE = "<img src=x onerror=alert(1)>"

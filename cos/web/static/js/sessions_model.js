@@ -23,7 +23,9 @@ export class SessionsModel extends Emitter {
     try {
       const page = await read('sessions', { filter: this.filter, limit: 50 });
       if (mine !== this.#reading) return;
-      this.rows = new Map(page.sessions.map((session) => [session.id, session]));
+      const found = new Map(page.sessions.map((session) => [session.id, session]));
+      const isKept = (row) => !found.has(row.id) && found.has(row.parent_session_id);
+      this.rows = new Map([...found, ...[...this.rows].filter(([, row]) => isKept(row))]);
       this.next = page.next;
       this.emit('trouble', null);
     } catch (error) {

@@ -74,6 +74,7 @@ export class SessionsPane {
   }
 
   #expand(id) {
+    if (!this.model.rows.get(id)?.children) return;
     if (this.#expanded.has(id)) this.#expanded.delete(id);
     else {
       this.#expanded.add(id);
