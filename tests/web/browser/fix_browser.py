@@ -24,7 +24,7 @@ PATIENCE_MS = 20_000
 OFFLINE_NOISE = ("ERR_CONNECTION_REFUSED", "WebSocket connection to", "status of 404")
 
 
-@dataclass(slots=True)
+@dataclass
 class Dash:
     """One user's dashboard: its server, which may be started again, and pages on it."""
 

@@ -138,7 +138,7 @@ def test_keyboard_alone_is_enough(dash: Dash) -> None:
     armed_card(page)
     page.keyboard.press("y")
     expect(page.locator(".call")).to_have_attribute("data-status", "ok", timeout=PATIENCE_MS)
-    page.keyboard.press("s")
+    page.keyboard.press("F2")
     expect(page.locator("#session-list")).to_be_focused()
     page.keyboard.press("j")
     expect(page.locator("#session-list")).to_have_attribute("aria-activedescendant", re.compile("^session-"))
