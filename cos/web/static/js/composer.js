@@ -34,7 +34,7 @@ export class Composer {
   }
 
   focus() {
-    (this.sessionId === null && this.#text.value === '' && !this.#profile.value ? this.#profile : this.#text).focus();
+    this.#text.focus();
   }
 
   /** @param {string|null} sessionId null: a new session */
