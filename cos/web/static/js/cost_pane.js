@@ -71,7 +71,7 @@ export class CostPane {
     const most = Math.max(0, ...groups.map((group) => Number(group.cost_usd ?? 0)));
     this.#list.replaceChildren(...groups.map((group) => this.#row(group, most)));
     const all = withoutGaps(days ?? []);
-    byId('cost-days').replaceChildren(...(all.length > 1 ? [dayChart(all)] : []));
+    byId('cost-days').replaceChildren(...(all.some(({ cost_usd: usd }) => Number(usd) > 0) ? [dayChart(all)] : []));
     byId('cost-empty').hidden = groups.length > 0;
   }
 
@@ -92,8 +92,9 @@ export class CostPane {
 
 function amount({ cost_usd: usd, calls, unpriced }) {
   if (calls === 0) return 'no call';
-  if (usd === null || (unpriced && unpriced === calls)) return 'no price';
-  return money(usd);
+  // Nothing known and something without a price: that is no zero.
+  if (usd === null || (unpriced && !/[1-9]/.test(usd))) return 'no price';
+  return unpriced ? `${money(usd)} +?` : money(usd);
 }
 
 function apart({ calls, unpriced }) {

@@ -46,7 +46,7 @@ export class ToolCard {
     setText(this.glyph, state.glyph);
     setText(this.word, state.word);
     setText(this.name, words.oneLine(call.name));
-    const title = words.oneLine(call.title ?? '');
+    const title = words.oneLine(call.title ?? titleOf(call.args ?? {}));
     setText(this.title, title === words.oneLine(call.name) ? '' : title);
     this.node.className = `call tone-${state.tone}`;
     this.node.dataset.status = state.word;
@@ -104,6 +104,12 @@ export class ToolCard {
   }
 }
 
+/** What stands beside the name where the tool itself has not said it. */
+function titleOf({ command, path, query, url }) {
+  const found = typeof command === 'string' ? `$ ${command}` : (path ?? query ?? url ?? '');
+  return typeof found === 'string' ? found : '';
+}
+
 /** Who denied it and why, or another word of what became of it. */
 function noteOf(call) {
   const answer = call.approval ?? {};
@@ -139,7 +145,8 @@ function argsView(args) {
 function resultView(text, hasDiff) {
   const data = asObject(text);
   if (data === null) return [looksLikeDiff(text) ? diffView(text) : pre('result', text, 'result')];
-  const { output, diff, ...rest } = data;
+  const { output = data.content, content, diff, ...rest } = data;
+  if (output !== content && content !== undefined) rest.content = content;
   const nodes = [];
   if (typeof diff === 'string' && !hasDiff) nodes.push(diffView(diff));
   if (typeof output === 'string' && output) nodes.push(pre('result', output, 'result'));
