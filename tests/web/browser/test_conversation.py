@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.api_server.script import reply, text
 from tests.api_server.server import KEY, ApiServer
-from tests.web.browser.fix_browser import PATIENCE_MS, Dash, armed_card, begin, say
+from tests.web.browser.fix_browser import Dash, armed_card, begin, say
 
 LONG_WORD = "W" * 600
 TOO_WIDE = """name => [...document.querySelectorAll(`#${name} *`)]
@@ -54,10 +54,10 @@ def test_turn_streams_and_ends_as_the_server_renders_it(dash: Dash, api: ApiServ
     page = dash.page()
     begin(page, "stream something", profile="home")
     live = page.locator(".markdown.live")
-    expect(live).to_contain_text("The first words", timeout=PATIENCE_MS)
+    expect(live).to_contain_text("The first words")
     expect(page.locator(".turn > header")).to_contain_text("running for")
     expect(page.locator("#composer-stop")).to_be_visible()
-    expect(page.locator('.turn[data-status="completed"]')).to_have_count(1, timeout=PATIENCE_MS)
+    expect(page.locator('.turn[data-status="completed"]')).to_have_count(1)
     expect(live).to_have_count(0)
     expect(page.locator(".message.assistant")).to_have_count(1)
     expect(page.locator(".message.assistant strong").first).to_have_text("first")
@@ -72,11 +72,11 @@ def test_message_during_a_turn_waits_in_the_queue_and_can_be_removed(dash: Dash)
     begin(page, "run a command")
     armed_card(page)
     say(page, "and then this")
-    expect(page.locator("#queue-head")).to_have_text("» queued 1", timeout=PATIENCE_MS)
+    expect(page.locator("#queue-head")).to_have_text("» queued 1")
     page.locator("#queue-list button").click()
     expect(page.locator("#queue")).to_be_hidden()
     page.locator("#composer-stop").click()
-    expect(page.locator('.turn[data-status="cancelled"]')).to_contain_text("cancelled", timeout=PATIENCE_MS)
+    expect(page.locator('.turn[data-status="cancelled"]')).to_contain_text("cancelled")
     expect(page.locator(".call")).to_have_attribute("data-status", "cancelled")
 
 
@@ -101,8 +101,8 @@ def test_tags_of_a_new_session_are_checked_and_counted(dash: Dash) -> None:
     expect(page.locator("#composer-note")).to_contain_text('"nonsense" is no tag')
     page.locator("#new-tags").fill("client:acme")
     page.locator("#composer-text").press("Enter")
-    expect(page.locator(".session .about")).to_contain_text("#client:acme", timeout=PATIENCE_MS)
-    expect(page.locator("#cost-groups li")).to_contain_text("acme", timeout=PATIENCE_MS)
+    expect(page.locator(".session .about")).to_contain_text("#client:acme")
+    expect(page.locator("#cost-groups li")).to_contain_text("acme")
     expect(page.locator("#cost-note")).to_contain_text("made up by the demo")
 
 
@@ -111,7 +111,7 @@ def test_nothing_is_wider_than_a_phone(dash: Dash, pane: str) -> None:
     """Not even with words that have no place to break, in the title, the text and the request."""
     page = dash.page(width=390, height=844)
     begin(page, f"run a command {LONG_WORD}")
-    expect(page.locator("#tabs [data-waiting]")).to_have_text("1", timeout=PATIENCE_MS)
+    expect(page.locator("#tabs [data-waiting]")).to_have_text("1")
     page.locator(f'[data-tab="{pane}"]').click()
     expect(page.locator(f"#{pane}")).to_be_visible()
     assert _width(page) == 390
@@ -130,14 +130,14 @@ def test_keyboard_alone_is_enough(dash: Dash) -> None:
     page.keyboard.press("Shift+Enter")
     page.keyboard.type("please")
     page.keyboard.press("Enter")
-    expect(page.locator(".message.user")).to_have_text("run a command\nplease", timeout=PATIENCE_MS)
+    expect(page.locator(".message.user")).to_have_text("run a command\nplease")
     armed_card(page)
     page.keyboard.press("Escape")
     page.keyboard.press("a")
     expect(page.locator(".card")).to_be_focused()
     armed_card(page)
     page.keyboard.press("y")
-    expect(page.locator(".call")).to_have_attribute("data-status", "ok", timeout=PATIENCE_MS)
+    expect(page.locator(".call")).to_have_attribute("data-status", "ok")
     page.keyboard.press("F2")
     expect(page.locator("#session-list")).to_be_focused()
     page.keyboard.press("j")
@@ -145,7 +145,7 @@ def test_keyboard_alone_is_enough(dash: Dash) -> None:
     page.keyboard.press("/")
     expect(page.locator("#filter")).to_be_focused()
     page.keyboard.type("no such session")
-    expect(page.locator("#sessions-empty")).to_have_text("No session fits this filter.", timeout=PATIENCE_MS)
+    expect(page.locator("#sessions-empty")).to_have_text("No session fits this filter.")
     page.keyboard.press("Escape")
     expect(page.locator(".session")).to_have_count(1)
     page.keyboard.press("ArrowDown")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.web.browser.fix_browser import PATIENCE_MS, Dash, armed_card, begin, say
+from tests.web.browser.fix_browser import Dash, armed_card, begin, say
 
 CLICK_AT_ONCE = """
 window.clicks = 0;
@@ -20,7 +20,7 @@ def _statuses(dash: Dash) -> list[str]:
 
 
 def _call_is(page: Page, status: str) -> None:
-    expect(page.locator(".call").last).to_have_attribute("data-status", status, timeout=PATIENCE_MS)
+    expect(page.locator(".call").last).to_have_attribute("data-status", status)
 
 
 def test_click_allows_once(dash: Dash) -> None:
@@ -30,7 +30,7 @@ def test_click_allows_once(dash: Dash) -> None:
     assert page.title() == "(1) cos"
     armed_card(page)
     page.get_by_role("button", name="Allow once").click()
-    expect(page.locator(".card .outcome")).to_contain_text("✓ allowed by web", timeout=PATIENCE_MS)
+    expect(page.locator(".card .outcome")).to_contain_text("✓ allowed by web")
     _call_is(page, "ok")
     expect(page).to_have_title("cos")
     assert _statuses(dash) == ["allowed"]
@@ -65,7 +65,7 @@ def test_typing_and_enter_decide_nothing(dash: Dash) -> None:
     page.locator("#composer-text").focus()
     page.keyboard.type("yes y a s n")
     page.keyboard.press("Enter")
-    expect(page.locator("#queue-list")).to_contain_text("yes y a s n", timeout=PATIENCE_MS)
+    expect(page.locator("#queue-list")).to_contain_text("yes y a s n")
     page.locator(".card").focus()
     armed_card(page)
     for key in ("Enter", "Space", "Shift+Enter", "Control+Enter"):
@@ -73,8 +73,8 @@ def test_typing_and_enter_decide_nothing(dash: Dash) -> None:
     for _ in range(40):
         page.keyboard.press("Tab")
         assert not page.evaluate("document.activeElement.classList.contains('decision')")
+    armed_card(page)
     assert _statuses(dash) == ["pending"]
-    expect(page.locator(".card")).to_have_count(1)
 
 
 def test_click_before_it_could_be_read_decides_nothing(dash: Dash) -> None:
@@ -95,6 +95,7 @@ def test_key_that_is_held_down_decides_nothing(dash: Dash) -> None:
     for _ in range(30):
         page.keyboard.down("y")
     page.keyboard.up("y")
+    armed_card(page)
     assert _statuses(dash) == ["pending"]
 
 
@@ -109,7 +110,7 @@ def test_question_is_picked_then_sent(dash: Dash) -> None:
     assert _statuses(dash) == ["pending"]
     armed_card(page)
     page.get_by_role("button", name="Send this answer").click()
-    expect(page.locator(".message.assistant").last).to_contain_text("You answered: Thinking", timeout=PATIENCE_MS)
+    expect(page.locator(".message.assistant").last).to_contain_text("You answered: Thinking")
 
 
 def test_h_117_reload_and_second_tab_while_a_request_waits(dash: Dash) -> None:
@@ -120,13 +121,13 @@ def test_h_117_reload_and_second_tab_while_a_request_waits(dash: Dash) -> None:
     page.reload()
     armed_card(page)
     second = dash.tab(page.context, page.url)
-    expect(second.locator(".card")).to_have_count(1, timeout=PATIENCE_MS)
+    expect(second.locator(".card")).to_have_count(1)
     page.close()
     second.bring_to_front()
     armed_card(second)
     second.get_by_role("button", name="Allow once").click()
     _call_is(second, "ok")
-    expect(second.locator('.turn[data-status="completed"]')).to_have_count(1, timeout=PATIENCE_MS)
+    expect(second.locator('.turn[data-status="completed"]')).to_have_count(1)
     assert _statuses(dash) == ["allowed"]
 
 
@@ -137,8 +138,8 @@ def test_answer_of_another_is_shown(dash: Dash) -> None:
     approval_id = dash.program.rows("SELECT id FROM approvals")[0][0]
     done = dash.program.run("approvals", "deny", str(approval_id), "--reason", "from the shell")
     assert done.returncode == 0, done.stderr
-    expect(page.locator(".card .outcome")).to_contain_text("denied", timeout=PATIENCE_MS)
+    expect(page.locator(".card .outcome")).to_contain_text("denied")
     expect(page.locator(".card .outcome")).to_contain_text("from the shell")
     _call_is(page, "denied")
     say(page, "hello again")
-    expect(page.locator(".turn")).to_have_count(2, timeout=PATIENCE_MS)
+    expect(page.locator(".turn")).to_have_count(2)

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from cos.tui import wording
 from tests.api_server.script import reply, text, tool
 from tests.api_server.server import KEY, ApiServer
-from tests.web.browser.fix_browser import PATIENCE_MS, Dash, begin
+from tests.web.browser.fix_browser import Dash, begin
 
 IMAGE = "<img src=x onerror=alert(1)>"
 CORPUS = [
@@ -58,9 +58,9 @@ def test_h_111_markup_of_a_model_is_shown_and_does_nothing(home: Dash, api: ApiS
     api.push(reply(text(whole, pieces=150, seconds_per_piece=0.01)))
     page = home.page()
     begin(page, f'{IMAGE} " onmouseover="alert(1)', profile="home")
-    expect(page.locator(".markdown.live")).to_contain_text("onload", timeout=PATIENCE_MS)
+    expect(page.locator(".markdown.live")).to_contain_text("onload")
     assert page.evaluate(HARMFUL) == []
-    expect(page.locator('.turn[data-status="completed"]')).to_have_count(1, timeout=PATIENCE_MS)
+    expect(page.locator('.turn[data-status="completed"]')).to_have_count(1)
     assert page.evaluate(HARMFUL) == []
     expect(page.locator(".message.user")).to_contain_text(IMAGE)
     expect(page.locator(".session .title")).to_contain_text("<img src=x")
@@ -78,7 +78,7 @@ def test_h_110_names_and_arguments_of_tools_are_text(home: Dash, api: ApiServer)
     api.push(reply(bad), reply(asked), reply(text("done")))
     page = home.page()
     begin(page, IMAGE, profile="home")
-    expect(page.locator(".card .exact")).to_contain_text(IMAGE, timeout=PATIENCE_MS)
+    expect(page.locator(".card .exact")).to_contain_text(IMAGE)
     page.locator(".call .head").first.click()
     page.locator(".call .head").last.click()
     assert page.evaluate(HARMFUL) == []
@@ -89,7 +89,7 @@ def test_h_110_names_and_arguments_of_tools_are_text(home: Dash, api: ApiServer)
     page.locator("#edit-tags").fill("")
     page.locator("#edit-title").fill(f'"{IMAGE}')
     page.locator("#edit-form button[type=submit]").click()
-    expect(page.locator("#conversation-title")).to_have_text(f'"{IMAGE}', timeout=PATIENCE_MS)
+    expect(page.locator("#conversation-title")).to_have_text(f'"{IMAGE}')
     assert page.evaluate(HARMFUL) == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
-from tests.web.browser.fix_browser import PATIENCE_MS, Dash, armed_card, begin, say
+from tests.web.browser.fix_browser import Dash, armed_card, begin, say
 
 SHOWN = """[...document.querySelectorAll('.turn')].map(turn => [turn.dataset.turn, turn.dataset.status])"""
 
@@ -23,7 +23,7 @@ def test_restart_of_the_server_is_said_and_survived(dash: Dash) -> None:
     """Nothing at first, a warning, then red; what was written meanwhile is sent once; the state is the stored one."""
     page = dash.page()
     begin(page, "hello")
-    expect(page.locator('.turn[data-status="completed"]')).to_have_count(1, timeout=PATIENCE_MS)
+    expect(page.locator('.turn[data-status="completed"]')).to_have_count(1)
     port = dash.port
     dash.stop()
     expect(page.locator("#connection")).to_have_attribute("data-level", "quiet")
@@ -35,7 +35,7 @@ def test_restart_of_the_server_is_said_and_survived(dash: Dash) -> None:
     dash.serve(port)
     page.locator("#offline-retry").click()
     expect(page.locator("#offline")).to_be_hidden(timeout=PATIENCE_MS)
-    expect(page.locator('.turn[data-status="completed"]')).to_have_count(2, timeout=PATIENCE_MS)
+    expect(page.locator('.turn[data-status="completed"]')).to_have_count(2)
     expect(page.locator("#unsent li")).to_have_count(0)
     assert _shown(page) == _stored(dash)
     said = dash.program.rows("SELECT body->>'text' FROM messages WHERE body->>'role' = 'user' ORDER BY id")
@@ -50,8 +50,8 @@ def test_turn_that_ended_with_the_server_is_not_shown_as_running(dash: Dash) -> 
     dash.stop()
     dash.serve(port)
     expect(page.locator("#connection")).to_have_attribute("data-level", "up", timeout=40_000)
-    expect(page.locator('.turn[data-status="running"]')).to_have_count(0, timeout=PATIENCE_MS)
-    expect(page.locator(".card:not(.over)")).to_have_count(0, timeout=PATIENCE_MS)
+    expect(page.locator('.turn[data-status="running"]')).to_have_count(0)
+    expect(page.locator(".card:not(.over)")).to_have_count(0)
     assert _shown(page) == _stored(dash)
 
 
@@ -71,8 +71,8 @@ def test_answer_that_was_cut_off_is_called_unknown_and_not_sent_again(dash: Dash
         }"""
     )
     page.get_by_role("button", name="Allow once").click()
-    expect(page.locator(".card .hint")).to_contain_text("still waits. Decide again", timeout=PATIENCE_MS)
+    expect(page.locator(".card .hint")).to_contain_text("still waits. Decide again")
     assert [row[0] for row in dash.program.rows("SELECT status FROM approvals")] == ["pending"]
     armed_card(page)
     page.get_by_role("button", name="Deny", exact=False).first.click()
-    expect(page.locator(".call")).to_have_attribute("data-status", "denied", timeout=PATIENCE_MS)
+    expect(page.locator(".call")).to_have_attribute("data-status", "denied")
