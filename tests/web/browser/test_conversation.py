@@ -12,6 +12,7 @@ from tests.api_server.server import KEY, ApiServer
 from tests.web.browser.fix_browser import Dash, armed_card, begin, say
 
 LONG_WORD = "W" * 600
+TURNS, MOUNTED = 40, 30
 TOO_WIDE = """name => [...document.querySelectorAll(`#${name} *`)]
     .filter(node => node.clientWidth > 390).map(node => node.id || node.className)"""
 
@@ -153,3 +154,32 @@ def test_keyboard_alone_is_enough(dash: Dash) -> None:
     expect(page.locator("#help")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator("#help")).to_be_hidden()
+
+
+def test_only_the_newest_turns_are_mounted_and_older_ones_come_on_demand(dash: Dash, api: ApiServer) -> None:
+    """What you read stays where it is when older turns come above it; at the end they go again."""
+    dash.stop()
+    dash.program.use_api(api, KEY)
+    dash.serve()
+    api.push(*(reply(text(f"answer {number}")) for number in range(TURNS)))
+    page = dash.page()
+    begin(page, "question 0", profile="home")
+    for number in range(1, TURNS):
+        say(page, f"question {number}")
+    expect(page.locator(".message.assistant").last).to_have_text(f"answer {TURNS - 1}", timeout=90_000)
+    page.reload()
+    turns = page.locator(".turn")
+    expect(turns).to_have_count(MOUNTED)
+    expect(turns.first).to_contain_text(f"question {TURNS - MOUNTED}")
+    page.locator("#conversation-scroll").evaluate("node => { node.scrollTop = 0; }")
+    expect(turns).to_have_count(TURNS)
+    expect(page.locator("#older")).to_be_hidden()
+    assert page.locator(".message.user").all_inner_texts() == [f"question {number}" for number in range(TURNS)]
+    kept = turns.nth(TURNS - MOUNTED).bounding_box()
+    assert kept is not None
+    assert 0 < kept["y"] < 400
+    page.locator("#newest").click()
+    say(page, "/context")
+    expect(page.locator("#notices .toast")).to_be_visible()
+    page.locator("#conversation-scroll").evaluate("node => { node.scrollTop = node.scrollHeight; }")
+    expect(page.locator(".message.assistant").last).to_be_in_viewport()
