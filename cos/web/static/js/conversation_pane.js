@@ -59,6 +59,7 @@ export class ConversationPane {
     this.#isAtEnd = true;
     this.#keepEnd();
     this.#scrolled();
+    this.draw();
   }
 
   get isAtEnd() {
@@ -106,7 +107,7 @@ export class ConversationPane {
     this.#isAtEnd = scrollTop + clientHeight >= scrollHeight - AT_END;
     if (this.#isAtEnd) {
       this.#newest.hidden = true;
-      if (!wasAtEnd) this.seen();
+      if (!wasAtEnd) this.draw();
     } else if (scrollTop < 200) this.#readOlder();
   }
 
