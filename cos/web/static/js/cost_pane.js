@@ -1,0 +1,120 @@
+/** What it cost, by a tag's key, profile, model, session or day. Unknown is named and never shown as zero. */
+
+import { read } from './api.js';
+import { bar, dayChart, withoutGaps } from './chart.js';
+import { byId, el, setAttribute, setText } from './dom.js';
+import { money, oneLine, plural } from './words.js';
+
+const FIXED = ['profile', 'model', 'session', 'day'];
+const PERIODS = { today: 0, week: 6, month: null, all: undefined };
+const REFRESH_AFTER = 1500;
+
+export class CostPane {
+  #by = /** @type {HTMLSelectElement} */ (byId('cost-by'));
+  #since = /** @type {HTMLSelectElement} */ (byId('cost-since'));
+  #list = byId('cost-groups');
+  #reading = 0;
+  #timer = 0;
+  #isStale = true;
+
+  constructor() {
+    for (const choice of [this.#by, this.#since]) choice.addEventListener('change', () => this.refresh());
+    new IntersectionObserver(() => this.#look()).observe(byId('cost'));
+    document.addEventListener('visibilitychange', () => this.#look());
+    this.setKeys([]);
+  }
+
+  /** @param {string[]} keys of tags that were seen */
+  setKeys(keys) {
+    const chosen = this.#by.value || 'client';
+    const all = [...new Set(['client', ...keys, ...(FIXED.includes(chosen) ? [] : [chosen])])].sort();
+    const wanted = [...all.map((key) => [key, `#${key}`]), ...FIXED.map((name) => [name, name])];
+    if (wanted.map(([key]) => key).join() === [...this.#by.options].map(({ value }) => value).join()) return;
+    this.#by.replaceChildren(...wanted.map(([value, text]) => el('option', { value, text: `by ${oneLine(text)}` })));
+    this.#by.value = chosen;
+  }
+
+  /** Something was paid: fetch again, when it is in sight, and not for every call. */
+  changed() {
+    this.#isStale = true;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#look(), REFRESH_AFTER);
+  }
+
+  #look() {
+    const node = byId('cost');
+    if (this.#isStale && !document.hidden && node.getClientRects().length > 0) this.refresh();
+  }
+
+  async refresh() {
+    const mine = ++this.#reading;
+    this.#isStale = false;
+    try {
+      const found = await read('cost', { by: this.#by.value, since: firstDay(this.#since.value) });
+      if (mine === this.#reading) this.#draw(found);
+    } catch (error) {
+      if (mine !== this.#reading) return;
+      this.#isStale = true;
+      setText(byId('cost-note'), error.message);
+    }
+  }
+
+  #draw({ groups, total, days, made_up_usd: madeUp }) {
+    if (total === null) {
+      setText(byId('cost-note'), 'Cost is not recorded: the plugin "bill" is off.');
+      return;
+    }
+    const sum = total;
+    setText(byId('cost-total'), amount(sum));
+    setAttribute(byId('cost-total'), 'title', sum.cost_usd === null ? null : `exactly $${sum.cost_usd}`);
+    setText(byId('cost-note'), notes(sum, madeUp));
+    const most = Math.max(0, ...groups.map((group) => Number(group.cost_usd ?? 0)));
+    this.#list.replaceChildren(...groups.map((group) => this.#row(group, most)));
+    const all = withoutGaps(days ?? []);
+    byId('cost-days').replaceChildren(...(all.some(({ cost_usd: usd }) => Number(usd) > 0) ? [dayChart(all)] : []));
+    byId('cost-empty').hidden = groups.length > 0;
+  }
+
+  #row(group, most) {
+    const isDemo = group.made_up_usd && group.made_up_usd === group.cost_usd && Number(group.cost_usd) > 0;
+    const name = group.label === null || group.label === undefined ? '(none)' : oneLine(group.title ?? group.label);
+    const figure = `${amount(group)}${isDemo ? ' demo' : ''}`;
+    return el(
+      'li',
+      {},
+      el('span', { class: 'label', text: name, title: name }),
+      el('span', { class: 'figure', text: figure, title: group.cost_usd === null ? false : `exactly $${group.cost_usd}` }),
+      bar(most > 0 ? Number(group.cost_usd ?? 0) / most : 0),
+      el('span', { class: 'about', text: [plural(group.calls, 'call'), apart(group)].filter(Boolean).join(' ') }),
+    );
+  }
+}
+
+function amount({ cost_usd: usd, calls, unpriced }) {
+  if (calls === 0) return 'no call';
+  // Nothing known and something without a price: that is no zero.
+  if (usd === null || (unpriced && !/[1-9]/.test(usd))) return 'no price';
+  return unpriced ? `${money(usd)} +?` : money(usd);
+}
+
+function apart({ calls, unpriced }) {
+  return unpriced && unpriced !== calls ? `+ ${plural(unpriced, 'call')} without a price` : '';
+}
+
+function notes(sum, madeUp) {
+  const found = [apart(sum)];
+  if (madeUp && Number(madeUp) > 0) {
+    found.push(madeUp === sum.cost_usd ? 'all of it is made up by the demo' : `incl. ${money(madeUp)} made up by the demo`);
+  }
+  return found.filter(Boolean).join(' · ');
+}
+
+/** The first day of a period in the user's own time zone. @returns {string|null} */
+function firstDay(period) {
+  const back = PERIODS[period];
+  if (back === undefined) return null;
+  const at = new Date();
+  at.setDate(back === null ? 1 : at.getDate() - back);
+  const two = (value) => String(value).padStart(2, '0');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
