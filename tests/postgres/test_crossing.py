@@ -405,6 +405,7 @@ async def test_a_plugins_event_reaches_other_processes_whole(core_url: str, data
     "text",
     ["", "[]", "{}", "null", '{"turn_id": "x"}', '{"own": {"decimal": "x"}}',
      event_text(recorded()).replace('"model"', '"modell"'), event_text(recorded()).replace("client:acme", "bad tag")],
+    ids=["empty", "list", "nothing in it", "null", "one key", "wrong amount", "unknown key", "bad tag"],
 )  # fmt: skip
 def test_what_is_no_event_of_the_plugin_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
