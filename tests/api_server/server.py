@@ -80,6 +80,8 @@ class ApiServer:
         self.is_strict = True
         """False: like a local server that checks nothing."""
         self.answer = answer
+        self.watch: Callable[[RecordedRequest, int], None] = lambda request, sent: None
+        """Told of each request (sent = 0) and of each event of its answer, on the server's own thread."""
         self.requests: list[RecordedRequest] = []
         self.connections = 0
         self._queue: deque[Reply] = deque()
@@ -160,8 +162,10 @@ class ApiServer:
     async def _exchange(self, request: HttpRequest, connection: Connection) -> bool:
         """Answer one request. Whether the connection can be used again."""
         recorded = self._record(request)
+        self.watch(recorded, 0)
         try:
-            return await Player(connection, self._signatures, recorded).play(self._reply(request, recorded))
+            player = Player(connection, self._signatures, recorded, lambda sent: self.watch(recorded, sent))
+            return await player.play(self._reply(request, recorded))
         except PeerClosed:
             recorded.client_left = True
             return False
