@@ -16,7 +16,7 @@ from tests.api_server.http import Connection, HttpRequest, PeerClosed, read_requ
 from tests.api_server.playing import Player
 from tests.api_server.script import Reply, http_error
 from tests.api_server.signatures import Signatures, without_cache_marks
-from tests.api_server.validation import request_problem
+from tests.api_server.validation import PREFILL, request_problem
 
 Json = dict[str, Any]
 Answer = Callable[["RecordedRequest"], Reply]
@@ -85,6 +85,7 @@ class ApiServer:
         self.requests: list[RecordedRequest] = []
         self.connections = 0
         self._queue: deque[Reply] = deque()
+        self._is_paused = False
         self._signatures = Signatures()
         self._arrived = threading.Condition()
         self._port = port
@@ -101,6 +102,10 @@ class ApiServer:
     def unused(self) -> int:
         """How many queued replies nobody asked for yet."""
         return len(self._queue)
+
+    def forget(self) -> None:
+        """Take back what is queued."""
+        self._queue.clear()
 
     def push(self, *replies: Reply) -> None:
         """Queue replies, one for each request to come."""
@@ -190,10 +195,10 @@ class ApiServer:
         if refusal is not None:
             status, kind, recorded.refusal = refusal
             return http_error(status, kind, recorded.refusal)
-        if self._queue:
-            return self._queue.popleft()
-        if self.answer is not None:
-            return self.answer(recorded)
+        if self._queue or self.answer is not None:
+            chosen = self._queue.popleft() if self._queue or self.answer is None else self.answer(recorded)
+            self._is_paused = chosen.stop == "pause_turn" or (self._is_paused and chosen.stop is None)
+            return chosen
         recorded.refusal = f"api_server: no reply is queued for request {recorded.number}"
         return http_error(400, "invalid_request_error", recorded.refusal)
 
@@ -208,6 +213,8 @@ class ApiServer:
         if "anthropic-version" not in request.headers:
             return 400, "invalid_request_error", "anthropic-version: header is required"
         problem = request_problem(body)
+        if problem == PREFILL and self._is_paused:
+            problem = None
         if problem is None and self.models is not None and body["model"] not in self.models:
             return 404, "not_found_error", f"model: {body['model']}"
         if problem is None:

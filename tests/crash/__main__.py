@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 from tests.crash.plans import PHASES, POINTS
 from tests.crash.run import CrashRun, Figures
-from tests.fix_database import shared_folder
 
 
 def main() -> int:
@@ -19,7 +20,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--keep", action="store_true", help="leave the folder with its database and log")
     options = parser.parse_args()
-    folder = shared_folder()
+    folder = Path(tempfile.mkdtemp(prefix="crash-", dir="/tmp"))
+    folder.chmod(0o711)  # Root's database account has to pass it.
     began = time.monotonic()
     with CrashRun(folder, options.seed, lambda line: print(line, flush=True)) as run:
         figures = run.kill(options.kills, options.seconds)

@@ -7,8 +7,11 @@ What it was told and what it shows leaves as one JSON object each; what the harn
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import logging
 import os
+import signal
 import threading
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 
     from cos.cli.running_core import Core
 
+log = logging.getLogger("cos.crash")
+
 QUICK = RetryPolicy(base_seconds=0.01, cap_seconds=0.05, silence_seconds=20)
 
 
@@ -43,6 +48,14 @@ def main(shown: Connection, commands: Connection, env: Mapping[str, str]) -> Non
     os.environ.update(env)
     log_to(Paths.from_environment(os.environ).log_file)
     asyncio.run(_Driver(shown, commands).run())
+
+
+def _log_tasks() -> None:
+    """For the harness, which asks when cos does not come to rest."""
+    for task in asyncio.all_tasks():
+        stack = io.StringIO()
+        task.print_stack(file=stack)
+        log.error("%s", stack.getvalue())
 
 
 class _Driver:
@@ -59,6 +72,7 @@ class _Driver:
             StartRequest(env=os.environ, flags=Flags(), surface="tui", say=lambda line: None, retry=QUICK)
         )
         loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGUSR1, _log_tasks)
         threading.Thread(target=self._listen, args=(loop,), daemon=True).start()
         showing = asyncio.ensure_future(self._show(core))
         self._say(type="ready", boot_id=str(core.database.boot_id))

@@ -21,6 +21,7 @@ EFFECTS = "effects.log"
 FINISH = "finish now"
 """A message with these words is answered at once, in words."""
 SMALL, LARGE = 1_000, 850_000
+ASKS_FOR_SUMMARY = "This conversation has become too long"
 _MOST_STEPS = 3
 _MARKER = re.compile(r"\[(?:talk|child) [0-9a-z-]+\]")
 
@@ -42,7 +43,7 @@ class CrashModel:
         said = " ".join(block["text"] for block in messages[-1]["content"] if block["type"] == "text")
         figures = usage(input=SMALL + request.number, output=10 + request.number)
         marker = marker_of(messages)
-        if body.get("tool_choice", {}).get("type") == "none" or not body.get("tools"):
+        if ASKS_FOR_SUMMARY in said:
             return reply(text(f"Summary of {marker}.", pieces=3, seconds_per_piece=0.005), usage=figures)
         if FINISH in said:
             return reply(text(f"Finished with request {request.number}."), usage=figures)

@@ -29,8 +29,6 @@ POINTS: Final = tuple(
     }.items()
     for kind in kinds
 )
-HARNESS: Final = "crash-harness"
-"""The application name of connections whose writes are no write points."""
 _LOCK: Final = 4711
 _SETUP = f"""
 CREATE TABLE IF NOT EXISTS crash_armed (point text, phase text, nth integer);
@@ -39,8 +37,7 @@ CREATE OR REPLACE FUNCTION crash_point() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE armed crash_armed;
 BEGIN
     SELECT * INTO armed FROM crash_armed WHERE point = TG_TABLE_NAME || '.' || lower(TG_OP);
-    IF current_setting('application_name') = '{HARNESS}' OR armed.phase IS NULL
-       OR (armed.phase = 'commit') <> (TG_ARGV[0] = 'commit') OR nextval('crash_count') <> armed.nth THEN
+    IF armed.phase IS NULL OR (armed.phase = 'commit') <> (TG_ARGV[0] = 'commit') OR nextval('crash_count') <> armed.nth THEN
         RETURN NULL;
     END IF;
     IF armed.phase = 'after' THEN

@@ -110,6 +110,11 @@ class CosProcess:
         self.was_killed = True
         os.kill(self._process.pid, signal.SIGKILL)
 
+    def log_tasks(self) -> None:
+        """Let it write into its log what it waits for."""
+        if self.is_alive and self._process.pid is not None:
+            os.kill(self._process.pid, signal.SIGUSR1)
+
     def buried(self) -> None:
         """Wait for the end of a killed process, and for what it had said before."""
         self._process.join(20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tests.crash.model import marker_of
+from tests.crash.model import ASKS_FOR_SUMMARY, marker_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,12 +22,16 @@ def problems(requests: Iterable[RecordedRequest]) -> Iterator[str]:
         if request.refusal is not None:
             yield f"request {request.number} was refused: {request.refusal}"
             continue
-        if request.body.get("tool_choice", {}).get("type") == "none":
+        if ASKS_FOR_SUMMARY in json.dumps(request.messages[-1]):
             continue  # Asks for a summary, and is no part of the conversation.
         marker, blocks = marker_of(request.messages), list(_blocks(request.messages))
         earlier = before.get(marker, [])
         if blocks[: len(earlier)] != earlier and not _is_compacted(blocks, earlier):
-            yield f"request {request.number} of {marker} does not begin with the one before it"
+            place = next(at for at, block in enumerate(earlier) if blocks[at : at + 1] != [block])
+            yield (
+                f"request {request.number} of {marker} does not begin with the one before it: "
+                f"{earlier[place:place + 1]} has become {blocks[place:place + 1]}"
+            )
         before[marker] = blocks
 
 

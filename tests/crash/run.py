@@ -32,6 +32,11 @@ KILLS_PER_TALK = 8
 KEPT_SECONDS = 0.0
 """What was shown longer ago than this is there after a kill."""
 _REST_SECONDS = 25.0
+_GOING_ON = """
+SELECT id FROM turns WHERE completed_at IS NULL
+UNION SELECT id FROM approvals WHERE status = 'pending'
+UNION SELECT q.id FROM queued_messages q JOIN sessions s ON s.id = q.session_id WHERE %s AND NOT s.queue_paused
+"""
 
 
 @dataclass(slots=True)
@@ -86,6 +91,7 @@ class CrashRun:
         self._killed_at: float | None = None
         self._instant = "before the first kill"
         self._ids = count(1)
+        self._missed: list[Plan] = []
 
     def __enter__(self) -> CrashRun:
         self._api.__enter__()
@@ -112,12 +118,17 @@ class CrashRun:
             talk = Talk(self._chance.choice(list(PROFILES)), f"[talk {self._seed}-{next(self._ids)}]")
             self._audit.begin_conversation()
             for _ in range(min(KILLS_PER_TALK, kills - self.figures.count)):
-                self._cycle(talk, next(self._plans))
+                self._cycle(talk, self._next_plan())
                 if time.monotonic() > end:
                     break
             self._finish(talk)
         self._close_books()
         return self.figures
+
+    def _next_plan(self) -> Plan:
+        """Write points that were not reached are tried again in another moment."""
+        again = self._missed and self._chance.random() < 0.4
+        return self._missed.pop(0) if again else next(self._plans)
 
     def _lose(self, sentence: str) -> None:
         loss = f"seed {self._seed}, kill {self.figures.count} ({self._instant}): {sentence}"
@@ -145,7 +156,9 @@ class CrashRun:
         self._strike(plan)
         if armed is not None:
             armed.close()
-            if was_reached:
+            if not was_reached:
+                self._missed.append(plan)
+            else:
                 self.figures.reached.add(f"{plan.phase} {plan.point}")
         self.figures.kills[plan.victim] += 1
         self._instant = str(plan) + ("" if was_reached or plan.delay is not None else ", not reached")
@@ -162,8 +175,7 @@ class CrashRun:
         cos.buried()
         self._note(cos.shown, talk)
         self._let_go()
-        again = self._start()
-        self._rest(again, talk)
+        self._rest(self._start(), talk, is_new=True)
         self._check(cos.shown, self._killed_at, talk)
 
     def _let_go(self) -> None:
@@ -253,20 +265,20 @@ class CrashRun:
         quiet = time.monotonic() - cos.last_said > 0.12
         return not cos.is_alive or (quiet and not cos.shown.runs and talk.sent.keys() <= told)
 
-    def _rest(self, cos: CosProcess, talk: Talk) -> None:
-        """Wait until no turn is open in the database and cos, if it has one, says the same."""
-        open_turns = "SELECT id FROM turns WHERE completed_at IS NULL UNION SELECT id FROM approvals WHERE status = 'pending'"  # noqa: E501
+    def _rest(self, cos: CosProcess, talk: Talk, *, is_new: bool = False) -> None:
+        """Wait until no turn is open in the database, no queue will go on by itself, and cos says the same."""
         deadline = time.monotonic() + _REST_SECONDS
         left: list[Any] = ["?"]
         while left and time.monotonic() < deadline:
             cos.until(lambda: self._rests(cos, talk), 1)
             try:
-                left = self._audit.rows(open_turns)
+                left = self._audit.rows(_GOING_ON, not is_new)
             except psycopg.Error:
                 time.sleep(0.05)
             if left:
                 time.sleep(0.02)
         if left:
+            cos.log_tasks()
             self._lose(f"not at rest after {_REST_SECONDS:g} s: {left}")
 
     def _check(self, shown: Shown, killed_at: float | None, talk: Talk) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,8 +42,8 @@ def kill_server(server: EmbeddedPostgres, how: str) -> None:
     if postmaster is None:
         return
     if how == "backend":
-        for pid in backends(postmaster)[:1]:
-            kill(pid)
+        if found := backends(postmaster):
+            kill(random.choice(found))
         return
     whole = [postmaster, *(children(postmaster) if how == "all" else [])]
     for pid in whole:

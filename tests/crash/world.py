@@ -17,7 +17,6 @@ from cos.core.embedded import EmbeddedPostgres
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.database import Database
 from tests.api_server.server import KEY
-from tests.crash.points import HARNESS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +61,7 @@ class World:
             (self.workspace(name) / "notes.txt").write_text("Nothing lost.\n")
             (made / "config.toml").write_text(_PROFILE.format(name=name, mode=mode, workspace=self.workspace(name)))
         target = self.server.attach()
-        self.conninfo = make_conninfo(**target.conninfo_parameters() | {"application_name": HARNESS})
+        self.conninfo = make_conninfo(**target.conninfo_parameters() | {"application_name": "crash-harness"})
 
     def workspace(self, profile: str) -> Path:
         return self.folder / "workspaces" / profile
@@ -71,7 +70,7 @@ class World:
         return psycopg.connect(self.conninfo, autocommit=True)
 
     def strays(self) -> list[int]:
-        """Processes that were started under this COS_HOME and are not ours, Postgres apart."""
+        """Processes that bear this COS_HOME. Postgres does not: it is told nothing."""
         mark = f"COS_HOME={self.folder}".encode()
         found = []
         for entry in os.scandir("/proc"):
