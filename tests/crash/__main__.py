@@ -38,7 +38,9 @@ def _print(figures: Figures, seed: int, seconds: float) -> None:
     every = [f"{phase} {point}" for point in POINTS for phase in PHASES]
     print(f"seed {seed}: {figures.count} kills in {seconds:.0f} s, {len(figures.losses)} losses")
     print(f"  killed: {dict(figures.kills)}")
-    print(f"  write points reached: {len(figures.reached)} of {len(every)}; not: {sorted(set(every) - figures.reached)}")
+    print(
+        f"  write points reached: {len(figures.reached)} of {len(every)}; not: {sorted(set(every) - figures.reached)}"
+    )
     print(f"  conversations {figures.talks}, messages {figures.messages}, API requests {figures.requests}")
     print(f"  turns {dict(figures.turns)}")
     print(f"  tool calls {dict(figures.calls)}")

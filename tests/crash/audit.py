@@ -48,8 +48,9 @@ class Audit:
         messages = {
             str(row["id"]): row
             for row in self.rows(
-                "SELECT m.id, m.session_id, m.ordinal, m.role, m.active, m.call_id, m.body::text AS body FROM messages m"
-                " JOIN sessions s ON s.id = m.session_id WHERE s.root_session_id = %s ORDER BY m.session_id, m.ordinal",
+                "SELECT m.id, m.session_id, m.ordinal, m.role, m.active, m.call_id, m.body::text AS body"
+                " FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.root_session_id = %s"
+                " ORDER BY m.session_id, m.ordinal",
                 root,
             )
         }
@@ -65,7 +66,7 @@ class Audit:
         yield from self._shown(shown, killed_at, messages)
         yield from _results(shown, calls, messages)
         yield from self._answers(shown)
-        yield from self._costs(shown)
+        yield from self._costs(shown, has_ended=killed_at is not None)
         yield from _effects(calls, workspace)
 
     def texts(self, root: str) -> Counter[str]:
@@ -121,7 +122,8 @@ class Audit:
             if row["status"] != decision:
                 yield f"approval {key} was shown as {decision} and is {row['status']}"
 
-    def _costs(self, shown: Shown) -> Iterator[str]:
+    def _costs(self, shown: Shown, *, has_ended: bool) -> Iterator[str]:
+        """`has_ended`: what was kept in the memory of a living process is lost, and so marked."""
         rows = self.rows("SELECT * FROM model_calls")
         by_key = {(str(row["turn_id"]), row["ordinal"]): row for row in rows}
         for key, said in shown.calls.items():
@@ -131,15 +133,19 @@ class Audit:
         counted = Counter(row["input_tokens"] for row in rows if row["input_tokens"])
         yield from (f"{count} rows for the API call with {figure}" for figure, count in counted.items() if count > 1)
         for row in rows:
-            yield from self._cost(row)
-        (sums,) = self.rows("SELECT COALESCE(sum(calls), 0)::int AS calls, sum(cost_usd) AS usd FROM bill_sums WHERE kind = 'all'")  # noqa: E501
-        if (sums["calls"], sums["usd"] or 0) != (len(rows), sum(row["cost_usd"] or 0 for row in rows)):
-            yield f"the sums of the bill are {sums}, not those of its {len(rows)} rows"
+            yield from self._cost(row, has_ended=has_ended)
+        (sums,) = self.rows(
+            "SELECT COALESCE(sum(calls), 0)::int AS calls, sum(cost_usd) AS usd FROM bill_sums WHERE kind = 'all'"
+        )
+        ended = [row for row in rows if row["status"] != "running"]
+        if (sums["calls"], sums["usd"] or 0) != (len(ended), sum(row["cost_usd"] or 0 for row in rows)):
+            yield f"the sums of the bill are {sums}, not those of its {len(ended)} rows"
 
-    def _cost(self, row: Row) -> Iterator[str]:
+    def _cost(self, row: Row, *, has_ended: bool) -> Iterator[str]:
         name = f"model call {row['turn_id']}/{row['ordinal']} ({row['status']})"
         if row["status"] == "running":
-            yield f"{name} has no end"
+            if has_ended:
+                yield f"{name} has no end"
         elif row["status"] == "lost":
             if row["cost_usd"] is not None or row["input_tokens"] is not None:
                 yield f"{name} has figures though nobody saw its end"

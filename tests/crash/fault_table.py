@@ -85,9 +85,7 @@ def _early(name: str, step: Step, words: str) -> Fault:
 
 
 def _with_start(name: str, *steps: Step) -> Fault:
-    return Fault(
-        name=name, reply=lambda said: reply(*steps, drop()), words="broke off", is_retried=True, row="dropped"
-    )
+    return Fault(name=name, reply=lambda said: reply(*steps, drop()), words="broke off", is_retried=True, row="dropped")
 
 
 FAULTS: Final = (

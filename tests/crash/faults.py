@@ -53,7 +53,9 @@ def sequence(chance: random.Random) -> list[tuple[Part, str]]:
         said = chance.choice(_TEXTS[:-1] if failed else _TEXTS[:4])
         if chance.random() < 0.55:
             retried = chance.random() < 0.92
-            kinds = [each for each in FAULTS if each.is_retried is retried and (not each.is_slow or chance.random() < 0.1)]
+            kinds = [
+                each for each in FAULTS if each.is_retried is retried and (not each.is_slow or chance.random() < 0.1)
+            ]
             parts.append((chance.choice(kinds), said))
             failed += 1
             if not retried or failed == ATTEMPTS:

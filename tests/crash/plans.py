@@ -44,7 +44,7 @@ def plans(seed: int) -> Iterator[Plan]:
     chance = random.Random(seed)
     points: list[tuple[str, str]] = []
     while True:
-        victim = chance.choices(["cos", "backend", "postmaster", "all", "both"], [76, 4, 5, 5, 10])[0]
+        victim = chance.choices(["cos", "backend", "postmaster", "all", "both"], [84, 3, 4, 4, 5])[0]
         kind = chance.choices(["point", "delay", "request", "event"], [45, 20, 10, 25])[0]
         if kind == "point":
             points = points or chance.sample(pairs := [(a, b) for a in POINTS for b in PHASES], len(pairs))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import psycopg
@@ -37,7 +38,8 @@ CREATE OR REPLACE FUNCTION crash_point() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE armed crash_armed;
 BEGIN
     SELECT * INTO armed FROM crash_armed WHERE point = TG_TABLE_NAME || '.' || lower(TG_OP);
-    IF armed.phase IS NULL OR (armed.phase = 'commit') <> (TG_ARGV[0] = 'commit') OR nextval('crash_count') <> armed.nth THEN
+    IF armed.phase IS NULL OR (armed.phase = 'commit') <> (TG_ARGV[0] = 'commit')
+       OR nextval('crash_count') <> armed.nth THEN
         RETURN NULL;
     END IF;
     IF armed.phase = 'after' THEN
@@ -83,11 +85,10 @@ class ArmedPoint:
     def close(self) -> None:
         self._over.set()
         self._thread.join()
-        try:
+        # If the kill took the server too, the next point disarms this one.
+        with suppress(psycopg.Error):
             self._connection.execute("DELETE FROM crash_armed")
             self._connection.execute("UNLISTEN crash")
-        except psycopg.Error:
-            pass  # The kill took the server too; an armed point of a killed server is disarmed by the next one.
         self._connection.close()
 
     def _wait(self) -> None:

@@ -51,18 +51,9 @@ class Shown:
 
     def take(self, said: dict[str, Any], at: float) -> None:
         match said["type"]:
-            case "message.delta":
-                self.texts.setdefault(said["message_id"], []).append((at, said["text"]))
-            case "thinking.delta":
-                self.thoughts.setdefault(said["message_id"], []).append((at, said["text"]))
-            case "message.added":
-                self.messages[said["message_id"]] = said
-            case "tool.finished":
-                self.results[said["session_id"], said["call_id"]] = said["record"]
-            case "bill.call_recorded":
-                self.calls[said["turn_id"], said["ordinal"]] = said
-            case "approval.resolved":
-                self.answers[said["approval_id"]] = said["answer"]["decision"]
+            case "message.delta" | "thinking.delta" as kind:
+                pieces = self.texts if kind == "message.delta" else self.thoughts
+                pieces.setdefault(said["message_id"], []).append((at, said["text"]))
             case "turn.started":
                 self.begun.add(said["turn_id"])
             case "turn.completed":
@@ -72,6 +63,19 @@ class Shown:
                 self.refused.pop(said["id"], None)
             case "refused":
                 self.refused[said["id"]] = said["error"]
+            case _:
+                self._take_record(said)
+
+    def _take_record(self, said: dict[str, Any]) -> None:
+        match said["type"]:
+            case "message.added":
+                self.messages[said["message_id"]] = said
+            case "tool.finished":
+                self.results[said["session_id"], said["call_id"]] = said["record"]
+            case "bill.call_recorded":
+                self.calls[said["turn_id"], said["ordinal"]] = said
+            case "approval.resolved":
+                self.answers[said["approval_id"]] = said["answer"]["decision"]
 
     @property
     def runs(self) -> bool:

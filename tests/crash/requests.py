@@ -30,7 +30,7 @@ def problems(requests: Iterable[RecordedRequest]) -> Iterator[str]:
             place = next(at for at, block in enumerate(earlier) if blocks[at : at + 1] != [block])
             yield (
                 f"request {request.number} of {marker} does not begin with the one before it: "
-                f"{earlier[place:place + 1]} has become {blocks[place:place + 1]}"
+                f"{earlier[place : place + 1]} has become {blocks[place : place + 1]}"
             )
         before[marker] = blocks
 

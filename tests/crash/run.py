@@ -180,7 +180,7 @@ class CrashRun:
 
     def _let_go(self) -> None:
         """Postgres notices the death of a client within milliseconds. Nobody starts cos faster than that but this."""
-        query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'cos'"
+        query = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'cos%'"
         deadline = time.monotonic() + 5
         with suppress(psycopg.Error):
             while self._audit.rows(query) and time.monotonic() < deadline:
@@ -188,9 +188,7 @@ class CrashRun:
 
     def _arm(self, plan: Plan) -> points.ArmedPoint | None:
         if plan.point is not None:
-            return points.ArmedPoint(
-                self.world.conninfo, plan.point, plan.phase, plan.nth, lambda: self._strike(plan)
-            )
+            return points.ArmedPoint(self.world.conninfo, plan.point, plan.phase, plan.nth, lambda: self._strike(plan))
         if plan.request is not None:
             first = len(self._api.requests)
             wanted = first + plan.request - 1
@@ -238,12 +236,8 @@ class CrashRun:
 
     def _send(self, cos: CosProcess, talk: Talk, key: str) -> None:
         talk.session = talk.session or self._begun_session(talk)
-        try:
-            cos.send(
-                id=key, text=talk.sent[key], profile=talk.profile, session=talk.session, mode=talk.modes[key]
-            )
-        except OSError:
-            pass  # Killed meanwhile.
+        with suppress(OSError):  # Killed meanwhile.
+            cos.send(id=key, text=talk.sent[key], profile=talk.profile, session=talk.session, mode=talk.modes[key])
 
     def _begun_session(self, talk: Talk) -> str | None:
         """Of a conversation whose beginning was not acknowledged: a person sees it in the list of sessions."""
