@@ -114,7 +114,8 @@ class ShownReply:
     async def _keep_until(self, ended: asyncio.Event) -> None:
         while self._unseen or not ended.is_set():
             await self._has_come.wait()
-            await self._keep_and_show()
+            if self._unseen:
+                await self._keep_and_show()
             with suppress(TimeoutError):
                 async with asyncio.timeout(KEEP_SECONDS):
                     await ended.wait()
@@ -122,13 +123,16 @@ class ShownReply:
     async def _keep_and_show(self) -> None:
         async with self._one_at_a_time:
             keeping = asyncio.ensure_future(self._keep())
-            is_kept: set[asyncio.Future[None]] = set()
-            while not is_kept:
-                unseen = self._taken()
-                is_kept, _ = await asyncio.wait({keeping}, timeout=PATIENCE_SECONDS)
-                for event in unseen:
-                    self._publish(event)
+            unseen = self._taken()
+            while not (await asyncio.wait({keeping}, timeout=PATIENCE_SECONDS))[0]:
+                self._publish_all([*unseen, *self._taken()])
+                unseen = []
+            self._publish_all(unseen)
             await keeping
+
+    def _publish_all(self, events: list[MessageDelta | ThinkingDelta]) -> None:
+        for event in events:
+            self._publish(event)
 
     def _taken(self) -> list[MessageDelta | ThinkingDelta]:
         self._has_come.clear()
@@ -196,8 +200,7 @@ class ShownReply:
         if message is not None:
             message = message.model_copy(update={"superseded": True})
             await self._journal.append_message(self._turn, message, message_id=self.message_id, active=False)
-            for event in self._taken():
-                self._publish(event)
+            self._publish_all(self._taken())
             self._publish(MessageAdded(turn=self._turn, message_id=self.message_id, message=message, active=False))
         self.message_id = new_id()
         thinking, text = self._thinking.restart_with_attempt(), self._text.restart_with_attempt()

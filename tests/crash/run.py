@@ -20,6 +20,7 @@ from tests.crash.model import FINISH, CrashModel
 from tests.crash.plans import Plan, plans
 from tests.crash.process import CosProcess, Shown, forks
 from tests.crash.server_kills import kill_server
+from tests.crash.talks import Talk
 from tests.crash.world import PROFILES, Answerer, World
 
 if TYPE_CHECKING:
@@ -59,19 +60,6 @@ class Figures:
     @property
     def count(self) -> int:
         return self.kills.total()
-
-
-@dataclass(slots=True)
-class Talk:
-    """One conversation."""
-
-    profile: str
-    marker: str
-    session: str | None = None
-    sent: dict[str, str] = field(default_factory=dict)
-    """Texts by the harness's id, in the order of sending."""
-    modes: dict[str, str] = field(default_factory=dict)
-    accepted: set[str] = field(default_factory=set)
 
 
 class CrashRun:
@@ -115,7 +103,9 @@ class CrashRun:
         """Go on until so many kills are done, or so much time has passed."""
         end = time.monotonic() + seconds
         while self.figures.count < kills and time.monotonic() < end:
-            talk = Talk(self._chance.choice(list(PROFILES)), f"[talk {self._seed}-{next(self._ids)}]")
+            talk = Talk(
+                self._chance.choice(list(PROFILES)), f"[talk {self._seed}-{next(self._ids)}]", self._find_session
+            )
             self._audit.begin_conversation()
             for _ in range(min(KILLS_PER_TALK, kills - self.figures.count)):
                 self._cycle(talk, self._next_plan())
@@ -150,7 +140,7 @@ class CrashRun:
         began = time.monotonic()
         self._talk(cos, talk)
         delay = 20.0 if plan.delay is None else plan.delay - (time.monotonic() - began)
-        cos.until(lambda: self._struck.is_set() or (plan.delay is None and self._rests(cos, talk)), delay)
+        cos.until(lambda: self._struck.is_set() or (plan.delay is None and talk.rests(cos)), delay)
         was_reached = self._struck.is_set()
         self._api.watch = lambda request, sent: None
         self._strike(plan)
@@ -168,12 +158,12 @@ class CrashRun:
         """cos runs again, or still, and comes to rest; then nothing may be missing."""
         if not cos.was_killed:
             self._rest(cos, talk)
-            self._note(cos.shown, talk)
+            talk.note(cos.shown)
             shown, cos.shown = cos.shown, Shown()
             self._check(shown, None, talk)
             return
         cos.buried()
-        self._note(cos.shown, talk)
+        talk.note(cos.shown)
         self._let_go()
         self._rest(self._start(), talk, is_new=True)
         self._check(cos.shown, self._killed_at, talk)
@@ -214,8 +204,7 @@ class CrashRun:
             kill_server(self.world.server, "all" if plan.victim == "both" else plan.victim)
 
     def _talk(self, cos: CosProcess, talk: Talk) -> None:
-        for key in [key for key in talk.sent if key not in talk.accepted]:
-            self._send(cos, talk, key)  # A client sends again what was not acknowledged.
+        talk.send_again(cos)
         for number in range(self._chance.choice([1, 1, 2, 3])):
             if number:
                 time.sleep(self._chance.random() * 0.08)
@@ -225,46 +214,27 @@ class CrashRun:
             if talk.session is None:
                 # The rest of a conversation goes into the session that its first message begins.
                 cos.until(lambda: self._struck.is_set() or cos.shown.accepted.keys() & talk.sent.keys(), 10)
-                self._note(cos.shown, talk)
+                talk.note(cos.shown)
 
     def _say_in(self, cos: CosProcess, talk: Talk, mode: str, words: str) -> str:
         key = f"m{next(self._ids)}"
-        talk.sent[key], talk.modes[key] = f"{talk.marker} {words} {key}.", mode
         self.figures.messages += 1
-        self._send(cos, talk, key)
+        talk.say(cos, key, mode, words)
         return key
 
-    def _send(self, cos: CosProcess, talk: Talk, key: str) -> None:
-        talk.session = talk.session or self._begun_session(talk)
-        with suppress(OSError):  # Killed meanwhile.
-            cos.send(id=key, text=talk.sent[key], profile=talk.profile, session=talk.session, mode=talk.modes[key])
-
-    def _begun_session(self, talk: Talk) -> str | None:
-        """Of a conversation whose beginning was not acknowledged: a person sees it in the list of sessions."""
+    def _find_session(self, marker: str) -> str | None:
         try:
-            rows = self._audit.rows("SELECT id FROM sessions WHERE title LIKE %s", f"{talk.marker}%")
+            rows = self._audit.rows("SELECT id FROM sessions WHERE title LIKE %s", f"{marker}%")
         except psycopg.Error:
             return None
         return str(rows[0]["id"]) if rows else None
-
-    def _note(self, shown: Shown, talk: Talk) -> None:
-        for key, said in shown.accepted.items():
-            if key in talk.sent:
-                talk.accepted.add(key)
-                talk.session = said["session"]
-
-    def _rests(self, cos: CosProcess, talk: Talk) -> bool:
-        """As far as can be told from what it says: all is taken in, no turn runs, and it is quiet."""
-        told = cos.shown.accepted.keys() | cos.shown.refused.keys() | talk.accepted
-        quiet = time.monotonic() - cos.last_said > 0.12
-        return not cos.is_alive or (quiet and not cos.shown.runs and talk.sent.keys() <= told)
 
     def _rest(self, cos: CosProcess, talk: Talk, *, is_new: bool = False) -> None:
         """Wait until no turn is open in the database, no queue will go on by itself, and cos says the same."""
         deadline = time.monotonic() + _REST_SECONDS
         left: list[Any] = ["?"]
         while left and time.monotonic() < deadline:
-            cos.until(lambda: self._rests(cos, talk), 1)
+            cos.until(lambda: talk.rests(cos), 1)
             try:
                 left = self._audit.rows(_GOING_ON, not is_new)
             except psycopg.Error:
@@ -276,10 +246,9 @@ class CrashRun:
             self._lose(f"not at rest after {_REST_SECONDS:g} s: {left}")
 
     def _check(self, shown: Shown, killed_at: float | None, talk: Talk) -> None:
-        if talk.session is None:
-            talk.session = self._begun_session(talk)
-        if talk.session is None:
+        if talk.look_for_session() is None:
             return
+        assert talk.session is not None
         workspace = self.world.workspace(talk.profile)
         for problem in self._audit.problems(talk.session, shown, killed_at, workspace):
             self._lose(problem)
@@ -291,11 +260,10 @@ class CrashRun:
     def _finish(self, talk: Talk) -> None:
         """Without a kill: what waits goes on, the conversation is answered, and everything has come."""
         cos = self._start()
-        for key in [key for key in talk.sent if key not in talk.accepted]:
-            self._send(cos, talk, key)
+        talk.send_again(cos)
         last = self._say_in(cos, talk, "queue", FINISH)
         answered = cos.until(lambda: talk.sent.keys() <= cos.shown.accepted.keys() | talk.accepted, 20)
-        self._note(cos.shown, talk)
+        talk.note(cos.shown)
         if not answered:
             self._lose(f"not accepted in the end: {cos.shown.refused}")
         deadline = time.monotonic() + _REST_SECONDS
