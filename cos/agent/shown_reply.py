@@ -2,6 +2,8 @@
 
 A retry usually begins with the same words. As long as it repeats what is on screen nothing is published; what goes
 beyond is appended. When it differs, the old text stays as a message of its own, marked partial and inactive.
+
+What is shown is in the journal first, so that a killed process loses nothing that anybody saw.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from cos.agent.cancellation import uninterrupted
@@ -27,8 +29,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cos.agent")
 
-KEEP_SECONDS: Final = 0.25
-"""How often what is on screen is made durable while it grows."""
+KEEP_SECONDS: Final = 0.08
+"""From one piece that is kept and shown to the next: as often as a screen is drawn."""
+PATIENCE_SECONDS: Final = 0.25
+"""How long a piece waits for a journal that is slow. Then it is shown all the same."""
 
 Publish = Callable[["AgentEvent"], None]
 
@@ -84,46 +88,72 @@ class ShownReply:
         self.message_id: UUID = new_id()
         self._text = _Strand()
         self._thinking = _Strand()
-        self._has_grown = False
+        self._unseen: list[MessageDelta | ThinkingDelta] = []
+        """What has come and is not shown yet, in order."""
+        self._has_come = asyncio.Event()
+        self._is_kept = False
+        self._one_at_a_time = asyncio.Lock()
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
-        """While the block runs, the journal keeps up with the screen, so that a killed process loses no text.
+        """While the block runs, whatever comes is kept in the journal and then shown; all of it is when it ends.
 
         A journal that does not answer holds up only the end of the block; its errors are logged, as the append of the
         whole reply will meet them too.
         """
-        ended = asyncio.Event()
+        ended, self._is_kept = asyncio.Event(), True
         keeper = asyncio.ensure_future(self._keep_until(ended))
         try:
             yield
         finally:
             ended.set()
+            self._has_come.set()
             await uninterrupted(keeper)
+            self._is_kept = False
 
     async def _keep_until(self, ended: asyncio.Event) -> None:
-        while not ended.is_set():
-            try:
+        while self._unseen or not ended.is_set():
+            await self._has_come.wait()
+            if self._unseen:
+                await self._keep_and_show()
+            with suppress(TimeoutError):
                 async with asyncio.timeout(KEEP_SECONDS):
                     await ended.wait()
-            except TimeoutError:
-                await self._keep()
-        await self._keep()
+
+    async def _keep_and_show(self) -> None:
+        async with self._one_at_a_time:
+            keeping = asyncio.ensure_future(self._keep())
+            unseen = self._taken()
+            while not (await asyncio.wait({keeping}, timeout=PATIENCE_SECONDS))[0]:
+                self._publish_all([*unseen, *self._taken()])
+                unseen = []
+            self._publish_all(unseen)
+            await keeping
+
+    def _publish_all(self, events: list[MessageDelta | ThinkingDelta]) -> None:
+        for event in events:
+            self._publish(event)
+
+    def _taken(self) -> list[MessageDelta | ThinkingDelta]:
+        self._has_come.clear()
+        unseen, self._unseen = self._unseen, []
+        return unseen
 
     async def _keep(self) -> None:
-        message = self.partial_message() if self._has_grown else None
+        message = self.partial_message()
         if message is None:
             return
-        self._has_grown = False
         try:
             await self._journal.keep_reply(self._turn, message, message_id=self.message_id)
         except CosError:
-            self._has_grown = True
             log.exception("what is on screen of turn %s could not be kept", self._turn.turn_id)
 
-    def _published(self, event: MessageDelta | ThinkingDelta) -> None:
-        self._has_grown = True
-        self._publish(event)
+    def _show(self, event: MessageDelta | ThinkingDelta) -> None:
+        if self._is_kept:
+            self._unseen.append(event)
+            self._has_come.set()
+        else:
+            self._publish(event)
 
     def begin_attempt(self) -> None:
         self._text.begin_attempt()
@@ -134,14 +164,14 @@ class ShownReply:
         if fresh is None:
             await uninterrupted(self._supersede())
         elif fresh:
-            self._published(MessageDelta(turn=self._turn, message_id=self.message_id, text=fresh))
+            self._show(MessageDelta(turn=self._turn, message_id=self.message_id, text=fresh))
 
     async def add_thinking(self, chunk: str) -> None:
         fresh = self._thinking.add(chunk)
         if fresh is None:
             await uninterrupted(self._supersede())
         elif fresh:
-            self._published(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=fresh))
+            self._show(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=fresh))
 
     async def end_attempt(self) -> None:
         """The attempt is complete: text on screen that it does not have is kept apart."""
@@ -162,17 +192,22 @@ class ShownReply:
 
     async def _supersede(self) -> None:
         """Cut short, it would leave a stored message whose id is used again."""
+        async with self._one_at_a_time:
+            await self._put_apart()
+
+    async def _put_apart(self) -> None:
         message = self.partial_message()
         if message is not None:
             message = message.model_copy(update={"superseded": True})
             await self._journal.append_message(self._turn, message, message_id=self.message_id, active=False)
+            self._publish_all(self._taken())
             self._publish(MessageAdded(turn=self._turn, message_id=self.message_id, message=message, active=False))
         self.message_id = new_id()
         thinking, text = self._thinking.restart_with_attempt(), self._text.restart_with_attempt()
         if thinking:
-            self._published(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=thinking))
+            self._show(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=thinking))
         if text:
-            self._published(MessageDelta(turn=self._turn, message_id=self.message_id, text=text))
+            self._show(MessageDelta(turn=self._turn, message_id=self.message_id, text=text))
 
 
 class UnseenReply:

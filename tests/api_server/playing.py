@@ -10,6 +10,8 @@ from tests.api_server.script import Block, Break, Event, Pause, PingsForEver, Re
 from tests.api_server.signatures import Signatures
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.api_server.server import RecordedRequest
 
 Json = dict[str, Any]
@@ -19,10 +21,15 @@ _CHARACTERS_PER_TOKEN = 4
 class Player:
     """For one request and its reply."""
 
-    def __init__(self, connection: Connection, signatures: Signatures, request: RecordedRequest) -> None:
+    def __init__(
+        self, connection: Connection, signatures: Signatures, request: RecordedRequest, sent: Callable[[int], None]
+    ) -> None:
+        """`sent` is told how many events have been sent, after each."""
         self._connection = connection
         self._signatures = signatures
         self._request = request
+        self._tell_sent = sent
+        self._sent = 0
         self._index = 0
         self._signed = 0
         self._has_calls = False
@@ -55,7 +62,7 @@ class Player:
             case Block():
                 await self._block(step)
             case Event():
-                await self._connection.send_event(step.name, step.data)
+                await self._send_event(step.name, step.data)
                 if step.name == "error":
                     await self._end_early()
                     return False
@@ -143,7 +150,12 @@ class Player:
         await self._send("message_stop")
 
     async def _send(self, name: str, **data: Any) -> None:
-        await self._connection.send_event(name, {"type": name, **data})
+        await self._send_event(name, {"type": name, **data})
+
+    async def _send_event(self, name: str, data: Json | bytes) -> None:
+        await self._connection.send_event(name, data)
+        self._sent += 1
+        self._tell_sent(self._sent)
 
     def _counted(self, reply: Reply) -> Json:
         answered = sum(len(json.dumps(step.deltas)) for step in reply.steps if isinstance(step, Block))

@@ -16,7 +16,7 @@ from tests.api_server.http import Connection, HttpRequest, PeerClosed, read_requ
 from tests.api_server.playing import Player
 from tests.api_server.script import Reply, http_error
 from tests.api_server.signatures import Signatures, without_cache_marks
-from tests.api_server.validation import request_problem
+from tests.api_server.validation import PREFILL, request_problem
 
 Json = dict[str, Any]
 Answer = Callable[["RecordedRequest"], Reply]
@@ -80,9 +80,12 @@ class ApiServer:
         self.is_strict = True
         """False: like a local server that checks nothing."""
         self.answer = answer
+        self.watch: Callable[[RecordedRequest, int], None] = lambda request, sent: None
+        """Told of each request (sent = 0) and of each event of its answer, on the server's own thread."""
         self.requests: list[RecordedRequest] = []
         self.connections = 0
         self._queue: deque[Reply] = deque()
+        self._is_paused = False
         self._signatures = Signatures()
         self._arrived = threading.Condition()
         self._port = port
@@ -99,6 +102,10 @@ class ApiServer:
     def unused(self) -> int:
         """How many queued replies nobody asked for yet."""
         return len(self._queue)
+
+    def forget(self) -> None:
+        """Take back what is queued."""
+        self._queue.clear()
 
     def push(self, *replies: Reply) -> None:
         """Queue replies, one for each request to come."""
@@ -160,8 +167,10 @@ class ApiServer:
     async def _exchange(self, request: HttpRequest, connection: Connection) -> bool:
         """Answer one request. Whether the connection can be used again."""
         recorded = self._record(request)
+        self.watch(recorded, 0)
         try:
-            return await Player(connection, self._signatures, recorded).play(self._reply(request, recorded))
+            player = Player(connection, self._signatures, recorded, lambda sent: self.watch(recorded, sent))
+            return await player.play(self._reply(request, recorded))
         except PeerClosed:
             recorded.client_left = True
             return False
@@ -186,10 +195,10 @@ class ApiServer:
         if refusal is not None:
             status, kind, recorded.refusal = refusal
             return http_error(status, kind, recorded.refusal)
-        if self._queue:
-            return self._queue.popleft()
-        if self.answer is not None:
-            return self.answer(recorded)
+        if self._queue or self.answer is not None:
+            chosen = self._queue.popleft() if self._queue or self.answer is None else self.answer(recorded)
+            self._is_paused = chosen.stop == "pause_turn" or (self._is_paused and chosen.stop is None)
+            return chosen
         recorded.refusal = f"api_server: no reply is queued for request {recorded.number}"
         return http_error(400, "invalid_request_error", recorded.refusal)
 
@@ -204,6 +213,8 @@ class ApiServer:
         if "anthropic-version" not in request.headers:
             return 400, "invalid_request_error", "anthropic-version: header is required"
         problem = request_problem(body)
+        if problem == PREFILL and self._is_paused:
+            problem = None
         if problem is None and self.models is not None and body["model"] not in self.models:
             return 404, "not_found_error", f"model: {body['model']}"
         if problem is None:

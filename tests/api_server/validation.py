@@ -12,6 +12,8 @@ from typing import Any
 
 Json = dict[str, Any]
 
+PREFILL = "This model does not support assistant message prefill. The conversation must end with a user message."
+"""Only a turn that the server has paused goes on from its own words."""
 _EXTRA = "{at}: Extra inputs are not permitted"
 _FIELDS = {
     "model", "max_tokens", "messages", "system", "tools", "tool_choice", "thinking", "stream", "metadata",
@@ -115,7 +117,7 @@ def _messages_problems(messages: list[Json]) -> Iterator[str]:
         yield from _content_problems(at, role, _blocks(message.get("content")))
         yield from _pairing_problems(messages, index, seen)
     if messages[-1]["role"] == "assistant":
-        yield "This model does not support assistant message prefill. The conversation must end with a user message."
+        yield PREFILL
 
 
 def _content_problems(at: str, role: str, blocks: list[Json]) -> Iterator[str]:

@@ -76,6 +76,16 @@ def test_new_database_in_an_odd_folder_and_a_hostile_environment(state: Path, mo
     assert not database.status().running
 
 
+def test_the_server_is_told_no_secret_of_its_starter(finished_state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret")
+    database = EmbeddedPostgres(finished_state)
+    database.attach()
+    environ = Path(f"/proc/{database.status().pid}/environ").read_bytes()
+    database.leave()
+    assert environ
+    assert b"sk-ant-secret" not in environ
+
+
 def test_socket_folder_of_someone_else_is_refused(finished_state: Path, state: Path) -> None:
     place = state.parent / ("n" * 140) / "pg"
     place.parent.mkdir()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cos.agent.events import MessageAdded, MessageDelta, RetryScheduled, Usage
+from cos.agent.identity import TurnInfo
+from cos.agent.memory_journal import MemoryJournal
 from cos.agent.messages import AssistantMessage
 from cos.agent.provider import (
     ModelReply,
@@ -171,6 +174,22 @@ async def test_silence_cuts_the_stream_and_tries_again() -> None:
 async def test_any_progress_restarts_the_clock_of_silence() -> None:
     b = await bench([[StreamStarted("m"), *[OtherProgress()] * 500, TextChunk("ok")]])
     assert ((await b.run()).text, b.of(RetryScheduled)) == ("ok", [])
+
+
+async def test_nothing_is_on_screen_before_it_is_in_the_journal() -> None:
+    """H-079: also what was shown an instant before a kill."""
+    kept = [""]
+
+    class Watched(MemoryJournal):
+        async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
+            assert kept[-1].startswith("".join(shown(b)))
+            await super().keep_reply(turn, message, message_id=message_id)
+            kept.append(message.text or "")
+
+    b = await bench([[StreamStarted("m"), *map(TextChunk, ("First ", "I ", "will"))]], journal=Watched())
+    outcome = await b.run()
+    assert (outcome.status, outcome.text) == (TurnStatus.COMPLETED, "First I will")
+    assert (shown(b), kept[-1]) == (["First I will"], "First I will")
 
 
 async def test_usage_of_every_attempt_counts_once() -> None:

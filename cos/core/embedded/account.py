@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 USUAL_ACCOUNTS = ("cos", "postgres", "nobody")
-UNWANTED = ("PG", "LC_", "LANG", "LD_PRELOAD")
+PASSED_ON = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +86,11 @@ class Account:
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment for PostgreSQL's programs: nothing of the user's own Postgres or language settings."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(UNWANTED)} | {"LC_ALL": "C"}
+    """The environment for PostgreSQL's programs: nothing of the user's own Postgres or language settings, and no key.
+
+    The server outlives the process that starts it, and may run as another account.
+    """
+    return {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {"LC_ALL": "C"}
 
 
 def user_name(uid: int) -> str:

@@ -33,6 +33,8 @@ Row = dict[str, Any]
 Connection = psycopg.AsyncConnection[Row]
 T = TypeVar("T")
 
+_DOUBTFUL = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
+"""Errors that may be no fault of the statement."""
 POOL_SIZE = 8
 WAIT_SECONDS = 10.0
 RECONNECT_SECONDS = 0.5
@@ -177,12 +179,24 @@ class Database:
             await asyncio.to_thread(self._reattach)
         await self.hold_boot_lock()
         self._was_reattached = False
+        await self._refuse_read_only()
         if was_away:
             try:
                 async with self._pool.connection(timeout=WAIT_SECONDS):
                     pass
             except psycopg.Error as error:
                 raise DatabaseError(f"the database does not answer: {_first_line(error)}") from error
+
+    async def _refuse_read_only(self) -> None:
+        """A standby, or a database whose owner lets nobody write, answers and is of no use."""
+        assert self._lock_holder is not None
+        try:
+            cursor = await self._lock_holder.execute(core_statements("start")["alive"])
+            row = await cursor.fetchone()
+        except psycopg.Error as error:
+            raise DatabaseError(f"the database does not answer: {_first_line(error)}") from error
+        if row is not None and row["is_read_only"]:
+            raise DatabaseError("the database is read-only: nothing can be stored")
 
     async def _check(self, connection: Connection) -> None:
         """Before a connection of the pool is used."""
@@ -220,7 +234,7 @@ class Database:
             self._doubt()
             raise
         except (psycopg.Error, UnicodeEncodeError) as error:
-            if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+            if isinstance(error, _DOUBTFUL):
                 self._doubt()
             raise DatabaseError(f"the database refused: {_first_line(error)}") from error
 

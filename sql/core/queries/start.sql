@@ -26,4 +26,4 @@ INSERT INTO profiles (id) VALUES (%(id)s) ON CONFLICT (id) DO NOTHING;
 SELECT 1 FROM pg_database WHERE datname = %(name)s;
 
 -- name: alive
-SELECT 1;
+SELECT current_setting('transaction_read_only')::boolean AS is_read_only;
