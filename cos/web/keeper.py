@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("cos.web")
 
 PAUSE_SECONDS: Final = 0.05
-"""Between two passes; a pass that takes long is followed by a pause as long."""
+"""Between two passes; one that takes long is followed by a pause that is longer, so that turns come first."""
+SHARE: Final = 3
+"""How many times longer the pause is than the pass."""
 AGAIN_SECONDS: Final = 1.0
 """After a pass that failed."""
 MOST_REMEMBERED: Final = 2_000
@@ -114,7 +116,7 @@ class Keeper:
                 self._marks.put_back(taken)
                 self._woken.set()
                 await asyncio.sleep(AGAIN_SECONDS)
-            await asyncio.sleep(max(PAUSE_SECONDS, loop.time() - began))
+            await asyncio.sleep(max(PAUSE_SECONDS, SHARE * (loop.time() - began)))
 
     async def _pass(self, taken: _Marks) -> None:
         if taken.approvals:
