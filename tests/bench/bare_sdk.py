@@ -30,7 +30,8 @@ async def converse(client: anthropic.AsyncAnthropic, body: dict[str, Any], said:
 
 
 def _read(args: Any) -> str:
-    return (Path(sys.argv[3]).parent / "workspaces" / "home" / args["path"]).read_text()
+    file: Path = Path(sys.argv[3]).parent / "workspaces" / "home" / args["path"]
+    return file.read_text()
 
 
 async def main(url: str, key: str, file: str) -> None:

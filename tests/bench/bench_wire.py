@@ -41,7 +41,7 @@ def _wire(on: Stage, chat: Terminal, bare: Child, run: Run) -> Iterable[Row]:
     def by_bare() -> float:
         bare.tell("go hello")
         (arrived,) = on.arrivals()
-        return (arrived - bare.hear()["began"]) * 1000
+        return (arrived - float(bare.hear()["began"])) * 1000
 
     def by_cos() -> float:
         pressed = send(chat, "hello")
@@ -71,7 +71,7 @@ def _loops(on: Stage, chat: Terminal, bare: Child, run: Run) -> Iterable[Row]:
         arrivals = on.arrivals_of_turn(chat, STEPS + 1)
         return (arrivals[-1] - arrivals[0]) * 1000
 
-    slow = in_turns(run.rounds(3), lambda: by_bare(" slowly"), lambda: by_cos(" slowly"))
-    yield times(f"{STEPS}-step tool loop, the model thinks 0.5 s", *slow, LOOP)
-    fast = in_turns(run.rounds(10), lambda: by_bare(""), lambda: by_cos(""))
-    yield more(f"{STEPS}-step tool loop, the model answers at once", *fast, None)
+    bares, loops = in_turns(run.rounds(3), lambda: by_bare(" slowly"), lambda: by_cos(" slowly"))
+    yield times(f"{STEPS}-step tool loop, the model thinks 0.5 s", bares, loops, LOOP)
+    bares, loops = in_turns(run.rounds(10), lambda: by_bare(""), lambda: by_cos(""))
+    yield more(f"{STEPS}-step tool loop, the model answers at once", bares, loops, None)
