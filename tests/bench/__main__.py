@@ -18,24 +18,16 @@ from tests.bench import (
     bench_cost,
     bench_growth,
     bench_rest,
+    bench_serve,
     bench_session_search,
     bench_sessions,
     bench_start,
     bench_stream,
     bench_wire,
 )
-from tests.bench.rows import Row, not_measured
+from tests.bench.rows import Row
 from tests.bench.stage import PLOT, Run
 from tests.bench.table import as_json, table
-
-
-def _serve(run: Run) -> Iterable[Row]:
-    later = "there is no headless cos yet"
-    yield not_measured("200 streaming sessions, CPU beside 200 bare streams", "times", 1.3, unit="s", note=later)
-    yield not_measured("200 streaming sessions, event loop lag p95", "alone", 250, note=later)
-    yield not_measured("idle headless, CPU", "alone", 1, unit="%", note=later)
-    yield not_measured("idle headless, resident memory", "alone", 110, unit="MB", note=later)
-
 
 MEASUREMENTS: dict[str, Callable[[Run], Iterable[Row]]] = {
     "words": bench_start.measure,
@@ -50,7 +42,7 @@ MEASUREMENTS: dict[str, Callable[[Run], Iterable[Row]]] = {
     "growth": bench_growth.measure,
     "idle": bench_rest.measure,
     "turns": bench_rest.measure_turns,
-    "serve": _serve,
+    "serve": bench_serve.measure,
 }
 
 

@@ -26,7 +26,7 @@ def _suite(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 def test_suite_measures_prints_a_table_and_writes_its_rows(tmp_path: Path) -> None:
     file, plot = tmp_path / "rows.json", tmp_path / "plot.svg"
-    ended = _suite("words", "growth", "serve", "--quick", "--json", file, "--plot", plot)
+    ended = _suite("words", "growth", "--quick", "--json", file, "--plot", plot)
     rows = {row["what"]: row for row in json.loads(file.read_text())}
     assert rows["cos --help, beside python -c pass"]["compared"] > 0, ended.stdout
     assert len([what for what in rows if what.startswith("growth of")]) == 3
