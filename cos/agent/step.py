@@ -6,7 +6,7 @@ import asyncio
 import time
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from cos.agent.approver import ApprovalRequest, Approver
 from cos.agent.errors import CosError, TurnCancelled, TurnStopped
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from cos.agent.messages import Message
     from cos.agent.retry import RetryPolicy
     from cos.agent.turn_state import TurnState
+
+_BREATH_SECONDS: Final = 0.005
+"""How long a stream that is there already is read on before everything else, such as a key, has its turn."""
 
 
 @dataclass(slots=True)
@@ -180,6 +183,7 @@ class ModelCaller:
     async def _stream(self, shown: ShownReply | UnseenReply, request: ModelRequest, attempt: _Attempt) -> None:
         limit = self._retry.silence_seconds
         clock = asyncio.get_running_loop().time
+        rested = clock()
         try:
             async with (
                 shown.kept(),
@@ -187,7 +191,11 @@ class ModelCaller:
                 self._provider.stream(request) as attempt.stream,
             ):
                 async for chunk in attempt.stream:
-                    silence.reschedule(clock() + limit)
+                    now = clock()
+                    silence.reschedule(now + limit)
+                    if now - rested > _BREATH_SECONDS:
+                        await asyncio.sleep(0)
+                        rested = clock()
                     if attempt.first_token_seconds is None:
                         attempt.first_token_seconds = time.monotonic() - attempt.began
                     if isinstance(chunk, TextChunk):

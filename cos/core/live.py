@@ -199,7 +199,14 @@ class Subscription:
     ) -> None:
         self.close()
 
-    async def __aiter__(self) -> AsyncIterator[Live]:
+    def __aiter__(self) -> AsyncIterator[Live]:
+        return self._read(0)
+
+    def gathered(self, seconds: float) -> AsyncIterator[Live]:
+        """As iterating over it, for a reader that draws: what comes within `seconds` after a pause comes at once."""
+        return self._read(seconds)
+
+    async def _read(self, gather_seconds: float) -> AsyncIterator[Live]:
         while True:
             while self._pending:
                 yield _taken(self._pending.popleft())
@@ -207,6 +214,8 @@ class Subscription:
                 return
             self._arrived.clear()
             await self._arrived.wait()
+            if gather_seconds:
+                await asyncio.sleep(gather_seconds)
 
 
 def _repeats(before: CoreEvent | Resync, event: CoreEvent | Resync) -> bool:

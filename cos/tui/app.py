@@ -19,7 +19,7 @@ from cos.tui.leaving import LeavingApp
 from cos.tui.light import LIGHT
 from cos.tui.preferences import Preferences
 from cos.tui.screens.first import FirstScreen
-from cos.tui.timing import Timing
+from cos.tui.timing import GATHER_SECONDS, Timing
 from cos.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class CosApp(LeavingApp):
     async def _pump(self, core: CorePort, control: SessionControl) -> None:
         """Everything that happens, until the app ends."""
         with core.feed.subscribe() as events:
-            async for live in events:
+            async for live in events.gathered(GATHER_SECONDS):
                 await control.feed.take(live)
 
     @on(Worker.StateChanged)

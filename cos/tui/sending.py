@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
@@ -9,6 +10,7 @@ from cos.agent.errors import CosError
 from cos.agent.ids import new_id
 from cos.core.errors import SessionError
 from cos.tui.paste_fold import packed_message
+from cos.tui.timing import GATHER_SECONDS
 from cos.tui.transcript.entries import Notice
 
 if TYPE_CHECKING:
@@ -120,9 +122,12 @@ class Sending:
             self._screen.notify("A plugin dropped the message.", severity="warning", markup=False)
             return
         conversation = self._conversations.of(accepted.session_id)
-        if place.session_id is None:
+        is_new = place.session_id is None
+        if is_new:
             self._places.born(place, accepted.session_id)
             self._drafts.born(place)
+        await asyncio.sleep(GATHER_SECONDS)
+        if is_new:
             await self._reader.load(accepted.session_id)
             if place is self._places.open:
                 conversation.show_in(self._screen.conversation)

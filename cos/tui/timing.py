@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from cos.tui.burst import BURST_SECONDS
 from cos.tui.widgets.arming import ARM_SECONDS
+
+GATHER_SECONDS: Final = 0.03
+"""Between what happens and its drawing, which takes about as long: a turn that begins sends its request meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

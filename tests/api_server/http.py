@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import struct
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -23,6 +24,8 @@ class HttpRequest:
     headers: Mapping[str, str]
     """Names in lower case."""
     body: bytes
+    arrived_at: float
+    """When its last byte was there, as time.monotonic() says on the whole machine."""
 
 
 async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
@@ -36,7 +39,7 @@ async def read_request(reader: asyncio.StreamReader) -> HttpRequest | None:
         body = await reader.readexactly(int(headers.get("content-length", "0")))
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
-    return HttpRequest(method, path.partition("?")[0], headers, body)
+    return HttpRequest(method, path.partition("?")[0], headers, body, time.monotonic())
 
 
 class Connection:

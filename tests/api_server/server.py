@@ -42,6 +42,8 @@ class RecordedRequest:
     raw: bytes
     body: Json
     """Parsed; empty when the body is no JSON object."""
+    arrived_at: float = 0.0
+    """See `HttpRequest`."""
     refusal: str | None = None
     """The words of the error that validation answered with."""
     usage: Json | None = None
@@ -184,7 +186,12 @@ class ApiServer:
             body = None
         with self._arrived:
             recorded = RecordedRequest(
-                len(self.requests), request.path, request.headers, request.body, body if isinstance(body, dict) else {}
+                number=len(self.requests),
+                path=request.path,
+                headers=request.headers,
+                raw=request.body,
+                body=body if isinstance(body, dict) else {},
+                arrived_at=request.arrived_at,
             )
             self.requests.append(recorded)
             self._arrived.notify_all()

@@ -1,7 +1,7 @@
 """Many sessions that stream at once in one headless process, watched by many WebSocket clients.
 
-`python -m tests.bench.bench_serve [SESSIONS CLIENTS PIECES PER_SECOND]`. It says how late events are, whether every
-client has exactly what is stored, and what it costs beside as many streams of the bare SDK against the same server.
+How late events are, whether every client has exactly what is stored, and what it costs beside as many streams of the
+bare SDK against the same server.
 """
 
 from __future__ import annotations
@@ -9,20 +9,23 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import psutil
 
-from tests.fix_database import shared_folder
+from tests.bench.rows import Row, alone, p95, times
+from tests.bench.stage import Run, home_folder
 from tests.web.fix_dashboard import PATIENCE_SECONDS, WebClient, client_of
 
 SENT_AT = re.compile(r"@([0-9.]+);")
 DELTA = "session.message.delta"
+PER_SECOND, IDLE_SECONDS = 10.0, 20.0
 
 
 class Watcher:
@@ -75,12 +78,18 @@ def cpu(process: psutil.Process) -> float:
     return times.user + times.system
 
 
-def percentile(values: list[float], share: float) -> float:
-    return sorted(values)[int(len(values) * share)] * 1000
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What the load itself took."""
+
+    cpu_seconds: float
+    lag_ms: float
+    """p95."""
+    idle_mb: float
+    """Resident before it."""
 
 
-async def load(url: str, pid: int, clients: int, each: int) -> float:
-    """CPU seconds of the server for the load itself."""
+async def load(url: str, pid: int, clients: int, each: int, run: Run) -> Load:
     process = psutil.Process(pid)
     peak = 0
 
@@ -106,13 +115,11 @@ async def load(url: str, pid: int, clients: int, each: int) -> float:
         for client in opened:
             await client.__aexit__(None, None, None)
     lags = [lag for watcher in watchers for lag in watcher.lags]
-    print(f"{clients * each} sessions begun in {begun:.1f} s, all ended after {took:.1f} s; {len(lags):,} pieces")
-    print(
-        f"lag p50 {percentile(lags, 0.5):.0f} ms, p95 {percentile(lags, 0.95):.0f} ms, worst {max(lags) * 1000:.0f} ms"
-    )
-    print(f"sessions that differ from what is stored: {wrong}; holes: {holes}")
-    print(f"memory {idle / 2**20:.0f} MB idle, {peak / 2**20:.0f} MB at most; {spent:.1f} s CPU")
-    return spent
+    run.say(f"{clients * each} sessions begun in {begun:.1f} s, all ended after {took:.1f} s; {len(lags):,} pieces")
+    run.say(f"lag p50 {statistics.median(lags) * 1000:.0f} ms, worst {max(lags) * 1000:.0f} ms")
+    run.say(f"sessions that differ from what is stored: {wrong}; holes: {holes}")
+    run.say(f"memory {idle / 1e6:.0f} MB idle, {peak / 1e6:.0f} MB at most; {spent:.1f} s CPU")
+    return Load(cpu_seconds=spent, lag_ms=p95(lags) * 1000, idle_mb=idle / 1e6)
 
 
 async def texts(watchers: list[Watcher]) -> dict[str, str]:
@@ -130,31 +137,41 @@ async def texts(watchers: list[Watcher]) -> dict[str, str]:
     return found
 
 
-def main(sessions: int = 200, clients: int = 20, pieces: int = 150, rate: float = 10.0) -> None:
-    home = shared_folder()
-    api = start("tests.bench.streaming_api", str(pieces), str(rate))
-    url = f"http://127.0.0.1:{first_line(api)}"
-    profile = home / "profiles" / "home" / "config.toml"
-    profile.parent.mkdir(parents=True)
-    profile.write_text('provider = "anthropic"\nmodel = "claude-sonnet-5-5"\n')
-    serving = start(
-        "cos", "serve", "--headless", "--port", "0", "--profile", "home",
-        COS_HOME=str(home), ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="key",
-    )  # fmt: skip
-    try:
-        address = first_line(serving).removeprefix("cos: dashboard at ")
-        spent = asyncio.run(load(address, serving.pid, clients, sessions // clients))
-        bare = start("tests.bench.bare_streams", url, str(sessions))
-        bare_spent = float(first_line(bare).split()[0])
-        bare.wait()
-        print(f"{sessions} bare SDK streams: {bare_spent:.1f} s CPU; the server took {spent / bare_spent:.2f} times it")
-    finally:
-        serving.send_signal(signal.SIGTERM)
-        serving.wait(30)
-        api.kill()
-        api.wait()
-        shutil.rmtree(Path(home), ignore_errors=True)
+def measure(run: Run) -> Iterable[Row]:
+    sessions, clients, pieces = (20, 4, 30) if run.quick else (200, 20, 150)
+    with home_folder() as home:
+        api = start("tests.bench.streaming_api", str(pieces), str(PER_SECOND))
+        url = f"http://127.0.0.1:{first_line(api)}"
+        profile = home / "profiles" / "home" / "config.toml"
+        profile.parent.mkdir(parents=True)
+        profile.write_text('provider = "anthropic"\nmodel = "claude-sonnet-5-5"\n')
+        serving = start(
+            "cos", "serve", "--headless", "--port", "0", "--profile", "home",
+            COS_HOME=str(home), ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="key",
+        )  # fmt: skip
+        try:
+            address = first_line(serving).removeprefix("cos: dashboard at ")
+            idle = _idle_percent(serving.pid, 3.0 if run.quick else IDLE_SECONDS)
+            spent = asyncio.run(load(address, serving.pid, clients, sessions // clients, run))
+            bare = start("tests.bench.bare_streams", url, str(sessions))
+            bare_spent = float(first_line(bare).split()[0])
+            bare.wait()
+        finally:
+            serving.send_signal(signal.SIGTERM)
+            serving.wait(30)
+            api.kill()
+            api.wait()
+    yield times(
+        f"{sessions} streaming sessions, CPU beside bare streams", [bare_spent], [spent.cpu_seconds], 1.3, unit="s"
+    )
+    yield alone(f"{sessions} streaming sessions, lag of events p95", spent.lag_ms, 250)
+    yield alone("idle headless, CPU", idle, 1, unit="%")
+    yield alone("idle headless, resident memory", spent.idle_mb, 110, unit="MB")
 
 
-if __name__ == "__main__":
-    main(*map(int, sys.argv[1:4]), *map(float, sys.argv[4:5]))
+def _idle_percent(pid: int, seconds: float) -> float:
+    process = psutil.Process(pid)
+    time.sleep(2)
+    before, began = cpu(process), time.monotonic()
+    time.sleep(seconds)
+    return (cpu(process) - before) / (time.monotonic() - began) * 100

@@ -1,45 +1,40 @@
-"""What a search over 1,000,000 messages costs, beside the bare SQL that has all of them counted or sorted.
+"""What a search over 1,000,000 messages costs, beside bare SQL that only finds the newest ones with a word.
 
-Run it on a quiet machine: `python -m tests.bench.bench_session_search [MESSAGES]`. Target: p95 below 50 ms. What
-begins hundreds of words may take longer beside another such beginning or a middling word: the index reads all of those.
+What begins hundreds of words may take longer beside another such beginning or a middling word: the index reads all of
+those.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import random
-import shutil
 import statistics
-import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import accumulate
-from pathlib import Path
 from uuid import UUID
 
 import psycopg
-from psycopg.conninfo import make_conninfo
 
-from cos.core.embedded import EmbeddedPostgres
 from cos.core.postgres.database import Database
 from cos.core.postgres.session_search import SessionSearch
 from cos.core.postgres.statements import before_schema, core_schema, core_statements
 from cos.core.searching import SearchWish
-from tests.fix_database import shared_folder
+from tests.bench.rows import Row, alone, p95
+from tests.bench.stage import Run, fresh_database
 
 COUNT = 1_000_000
 IN_A_SESSION, IN_A_TURN = 50, 5
 VOCABULARY = 50_000
 RUNS = 40
+P95_MS = 50.0
 CHARACTERS = 3_000
 """Chinese ones that are used, as often as in a language."""
 CJK = ("昨天的部署脚本报错问题", "数据库连接超时", "デプロイ手順を更新", "배포 스크립트를 고쳤다")
 COMMON, PHRASE = ["w0", "w1", "w2", "w3"], '"needle haystack"'
-BARE_COUNT = b"SELECT count(*) FROM messages WHERE words @@ plainto_tsquery('pg_catalog.simple', %s)"
 BARE_NEWEST = (
     b"SELECT id FROM messages WHERE words @@ plainto_tsquery('pg_catalog.simple', %s) ORDER BY number DESC LIMIT 300"
 )
@@ -67,7 +62,8 @@ def texts(count: int) -> Iterator[tuple[str, str]]:
         yield role, " ".join(text)
 
 
-def fill(url: str, count: int) -> None:
+def fill(url: str, count: int) -> str:
+    """What is worth saying of it."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(before_schema())
         connection.execute(core_schema().text)
@@ -95,11 +91,11 @@ def fill(url: str, count: int) -> None:
         started = time.perf_counter()
         connection.execute(definition.encode())
         size = connection.execute(b"SELECT pg_relation_size('messages_words'), pg_table_size('messages')").fetchall()[0]
-        print(
+        connection.execute(b"VACUUM ANALYZE")
+        return (
             f"index of {size[0] / 1e6:,.0f} MB beside {size[1] / 1e6:,.0f} MB of messages, "
             f"built in {time.perf_counter() - started:.0f} s"
         )
-        connection.execute(b"VACUUM ANALYZE")
 
 
 def _fill_messages(connection: psycopg.Connection, count: int) -> None:
@@ -152,42 +148,11 @@ def queries(count: int) -> dict[str, list[str]]:
     }
 
 
-class Clock:
-    """Times a search on the wall and in the processors: here and in the server's process, which take turns.
-
-    What others do on the machine makes only the first one longer.
-    """
-
-    def __init__(self, backend: int) -> None:
-        self._work = Path(f"/proc/{backend}/schedstat")
-        """Its first number is the nanoseconds that the process ran (Linux)."""
-
-    async def timed(self, runs: Sequence[Callable[[], Awaitable[object]]]) -> str:
-        wall, work = [], []
-        for run in runs:
-            started, worked = time.perf_counter(), self._worked()
-            await run()
-            wall.append((time.perf_counter() - started) * 1000)
-            work.append(self._worked() - worked)
-        return f"{_told(wall)}; processor {_told(work)}"
-
-    def _worked(self) -> float:
-        """Milliseconds."""
-        return time.process_time() * 1000 + int(self._work.read_text().split()[0]) / 1e6
-
-
-def _told(spent: list[float]) -> str:
-    spent.sort()
-    p95 = spent[min(len(spent) - 1, int(len(spent) * 0.95))]
-    return f"median {statistics.median(spent):6.1f} ms, p95 {p95:6.1f} ms"
-
-
-async def measure(url: str, count: int) -> None:
+async def measure_search(url: str, count: int, run: Run) -> list[float]:
+    """Milliseconds of every search of an agent."""
     database = await Database(url, size=1).open()
-    search = SessionSearch(database)
+    search, all_spent = SessionSearch(database), list[float]()
     gc.freeze()  # As the program does after its start.
-    clock = Clock((await database.fetch(b"SELECT pg_backend_pid() AS pid"))[0]["pid"])
-    print(f"load of the machine: {os.getloadavg()[0]:.1f}")
     try:
         for who, wish in {
             "agent": SearchWish(profiles=("home",), limit=3, asking=UUID(int=1), with_undone=True),
@@ -195,47 +160,40 @@ async def measure(url: str, count: int) -> None:
             "box": SearchWish(profiles=("home", "work"), limit=50),
         }.items():
             for name, words in queries(count).items():
-                asked = [words[number % len(words)] for number in range(RUNS)]
-                found = await search.find(asked[0], wish)
-                times = await clock.timed([partial(search.find, text, wish) for text in asked])
-                print(f"{who:14} {name:24} {times}, {len(found.hits)} sessions")
+                asked = [words[number % len(words)] for number in range(run.rounds(RUNS))]
+                spent = [await _timed(partial(search.find, text, wish)) for text in asked]
+                run.say(f"{who:14} {name:24} median {statistics.median(spent):6.1f} ms, p95 {p95(spent):6.1f} ms")
+                if who == "agent":
+                    all_spent += spent
     finally:
+        gc.unfreeze()
         await database.close()
+    return all_spent
 
 
-async def measure_bare(url: str) -> None:
+async def measure_bare(url: str, run: Run) -> list[float]:
+    """The newest 300 messages with a word, whatever their sessions."""
+    spent = list[float]()
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
-        clock = Clock(connection.info.backend_pid)
         for word in ("rare11", "sometimes", "word1f4", *COMMON):
-
-            async def counted(word: str = word) -> None:
-                await (await connection.execute(BARE_COUNT, (word,))).fetchall()
 
             async def newest(word: str = word) -> None:
                 await (await connection.execute(BARE_NEWEST, (word,))).fetchall()
 
-            print(f"bare SQL       {word:9} all counted    {await clock.timed([counted] * 5)}")
-            print(f"bare SQL       {word:9} the newest 300 {await clock.timed([newest] * 5)}")
+            spent += [await _timed(newest) for _ in range(run.rounds(5))]
+    return spent
 
 
-def main() -> None:
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else COUNT
-    folder = shared_folder()
-    server = EmbeddedPostgres(Path(folder) / "pg")
-    try:
-        target = server.attach()
-        with psycopg.connect(make_conninfo(**target.conninfo_parameters("postgres")), autocommit=True) as connection:
-            connection.execute("CREATE DATABASE many")
-        url = make_conninfo(**target.conninfo_parameters("many"))
-        started = time.perf_counter()
-        fill(url, count)
-        print(f"filled {count:,} messages in {time.perf_counter() - started:.0f} s", flush=True)
-        asyncio.run(measure(url, count))
-        asyncio.run(measure_bare(url))
-    finally:
-        server.leave()
-        shutil.rmtree(folder)
+async def _timed(work: Callable[[], Awaitable[object]]) -> float:
+    began = time.perf_counter()
+    await work()
+    return (time.perf_counter() - began) * 1000
 
 
-if __name__ == "__main__":
-    main()
+def measure(run: Run) -> Iterable[Row]:
+    count = 20_000 if run.quick else COUNT
+    with fresh_database() as url:
+        began = time.perf_counter()
+        run.say(f"{fill(url, count)}; filled {count:,} messages in {time.perf_counter() - began:.0f} s")
+        found, bare = asyncio.run(measure_search(url, count, run)), asyncio.run(measure_bare(url, run))
+    yield alone(f"session_search over {COUNT:,} messages, p95", p95(found), P95_MS, baseline=p95(bare))

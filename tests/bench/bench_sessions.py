@@ -1,42 +1,39 @@
-"""What 100,000 sessions cost: a page of the list against its bare SQL, filters, and keys while 20 of 200 sessions work.
-
-Run it on a quiet machine: `python -m tests.bench.bench_sessions`. Targets: 50 ms a page, 50 ms for a key.
-"""
+"""What 100,000 sessions cost, one of 10,000 messages, and 20 of 200 that work at once."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
 import psycopg
-from psycopg.conninfo import make_conninfo
 from textual import events
 
 from cos.agent.events import MessageDelta, ToolFinished, ToolStarted, TurnStarted
 from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.records import ToolCallRecord, ToolCallStatus
-from cos.core.embedded import EmbeddedPostgres
 from cos.core.postgres.database import Database
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.session_list import Place, SessionList
 from cos.core.postgres.statements import core_schema, core_statements
 from cos.core.session_query import SessionQuery, parse_session_query
-from tests.fix_database import shared_folder
+from tests.bench.rows import Row, alone, in_turns_async, p95
+from tests.bench.stage import Run, fresh_database
 from tests.fix_home import CoreHome
 from tests.tui.chat import Chat, chat_in
+from tests.tui.long_session import PER_TURN, long_session
 
-COUNT = 100_000
-RUNS = 20
-KEYS = 200
+COUNT, MESSAGES = 100_000, 10_000
+RUNS, KEYS = 20, 200
+PAGE_MS, OPEN_MS, ECHO_MS = 50.0, 300.0, 50.0
 FILL = """
 INSERT INTO sessions (id, profile_id, source, title, tags, root_session_id, parent_session_id, created_at,
                       last_activity_at, seen_at)
@@ -58,55 +55,84 @@ BARE = b"""
 SELECT id, title, last_activity_at FROM sessions
 WHERE (last_activity_at, id) < (%s, %s) ORDER BY last_activity_at DESC, id DESC LIMIT 100
 """
+DEEP = b"""
+SELECT last_activity_at, id FROM sessions ORDER BY 1, 2 OFFSET (SELECT count(*) / 20 FROM sessions) LIMIT 1
+"""
+BARE_MESSAGES = b"SELECT body FROM messages WHERE session_id = %(id)s ORDER BY ordinal DESC LIMIT 100"
 
 
-def fill(url: str) -> None:
+def fill(url: str, count: int) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(core_schema().text)
         connection.execute(core_statements("start")["add_profile"], {"id": "home"})
         for statement in FILL.split(";\n"):
             if statement.strip():
-                connection.execute(statement.encode(), {"count": COUNT} if "%(count)s" in statement else None)
+                connection.execute(statement.encode(), {"count": count} if "%(count)s" in statement else None)
 
 
-async def timed(work: Callable[[], Awaitable[object]]) -> str:
-    spent = []
-    for _ in range(RUNS):
-        started = time.perf_counter()
-        await work()
-        spent.append((time.perf_counter() - started) * 1000)
-    return f"median {statistics.median(spent):6.1f} ms, worst {max(spent):6.1f} ms"
-
-
-async def measure_pages(url: str) -> None:
+async def measure_pages(url: str, run: Run) -> Iterable[Row]:
     database = await Database(url).open()
-    listing = SessionList(database)
+    listing, rows = SessionList(database), list[Row]()
     try:
-        rows = await database.fetch(b"SELECT last_activity_at, id FROM sessions ORDER BY 1, 2 OFFSET 5000 LIMIT 1")
-        deep: Place = (rows[0]["last_activity_at"], rows[0]["id"])
-        with psycopg.connect(url) as bare:
-            connection = bare
+        found = await database.fetch(DEEP)
+        deep: Place = (found[0]["last_activity_at"], found[0]["id"])
+        with psycopg.connect(url) as connection:
 
-            async def bare_page() -> None:
+            async def bare() -> float:
+                began = time.perf_counter()
                 connection.execute(BARE, deep).fetchall()
+                return (time.perf_counter() - began) * 1000
 
-            print(f"bare SQL, page at 95,000      {await timed(bare_page)}")
-        print(f"page at 95,000                {await timed(lambda: listing.page(SessionQuery(), deep))}")
-        print(f"those that need you           {await timed(lambda: listing.pressing(SessionQuery()))}")
-        ids = [row.id for row in (await listing.page(SessionQuery())).rows]
-        print(f"one row again                 {await timed(lambda: listing.refreshed(SessionQuery(), ids[:1]))}")
+            async def page() -> float:
+                began = time.perf_counter()
+                await listing.page(SessionQuery(), deep)
+                return (time.perf_counter() - began) * 1000
+
+            bares, pages = await in_turns_async(run.rounds(RUNS), bare, page)
+        what = f"a page of {COUNT:,} sessions, deep in the list, p95"
+        rows.append(alone(what, p95(pages), PAGE_MS, baseline=p95(bares)))
+        worst = 0.0
         for text in FILTERS:
             query = parse_session_query(text, now=datetime.now(UTC), profiles=["home"])
-            first = await listing.page(query)
-            print(
-                f"first page of {text!r:15} {await timed(lambda query=query: listing.page(query))}"  # type: ignore[misc]
-                f", {len(first.rows)} rows{', goes on' if first.next else ''}"
-            )
+            spent = statistics.median([await _timed(partial(listing.page, query)) for _ in range(run.rounds(RUNS))])
+            run.say(f"first page of {text!r}: {spent:.1f} ms")
+            worst = max(worst, spent)
+        rows.append(alone("the slowest first page with a filter", worst, PAGE_MS, baseline=statistics.median(bares)))
     finally:
         await database.close()
+    return rows
 
 
-async def echo(url: str, *, live: int) -> None:
+async def _timed(work: Callable[[], Awaitable[object]]) -> float:
+    began = time.perf_counter()
+    await work()
+    return (time.perf_counter() - began) * 1000
+
+
+async def measure_opening(url: str, run: Run) -> Row:
+    """From the wish to open a session of 10,000 messages until it is drawn, beside the bare SQL for as many of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = CoreHome(Path(folder), url)
+        core = await home.open()
+        opened, bares = list[float](), list[float]()
+        ids = [await long_session(core.database, MESSAGES // PER_TURN, f"long {n}") for n in range(run.rounds(5))]
+        with psycopg.connect(url) as connection:
+            async with chat_in(home) as chat:
+                for session_id in ids:
+                    began = time.perf_counter()
+                    connection.execute(BARE_MESSAGES, {"id": session_id}).fetchall()
+                    bares.append((time.perf_counter() - began) * 1000)
+                    drawn, began = asyncio.Event(), time.perf_counter()
+                    await chat.control.open(session_id)
+                    chat.main.conversation.call_after_refresh(drawn.set)
+                    await drawn.wait()
+                    opened.append((time.perf_counter() - began) * 1000)
+        await core.close()
+        await home.opened[-1].close()
+    return alone(f"open a session of {MESSAGES:,} messages, p95", p95(opened), OPEN_MS, baseline=p95(bares))
+
+
+async def echo(url: str, *, live: int) -> list[float]:
     """Keys into the composer while `live` of 200 sessions stream, call tools and begin turns."""
     with tempfile.TemporaryDirectory() as folder:
         home = CoreHome(Path(folder), url)
@@ -118,17 +144,11 @@ async def echo(url: str, *, live: int) -> None:
         ] or [row.id for row in (await core.session_list.page(SessionQuery(), limit=200)).rows]
         async with chat_in(home) as chat:
             busy = asyncio.create_task(keep_busy(chat, ids[:live]))
-            cpu, started = time.process_time(), time.perf_counter()
             times = [await one_key(chat) for _ in range(KEYS)]
-            share = (time.process_time() - cpu) / (time.perf_counter() - started)
             busy.cancel()
         await core.close()
         await home.opened[-1].close()
-    times.sort()
-    print(
-        f"key echo, {live:2} of 200 live      median {times[len(times) // 2]:6.1f} ms, "
-        f"p95 {times[int(len(times) * 0.95)]:6.1f} ms, worst {times[-1]:6.1f} ms, {share:.0%} of a core"
-    )
+    return times
 
 
 async def one_key(chat: Chat) -> float:
@@ -167,27 +187,14 @@ async def keep_busy(chat: Chat, ids: Sequence[UUID]) -> None:
         await asyncio.sleep(0.05)
 
 
-def main() -> None:
-    folder = shared_folder()
-    server = EmbeddedPostgres(Path(folder) / "pg")
-    try:
-        target = server.attach()
-        admin = make_conninfo(**target.conninfo_parameters("postgres"))
-        with psycopg.connect(admin, autocommit=True) as connection:
-            connection.execute("CREATE DATABASE many")
-        url = make_conninfo(**target.conninfo_parameters("many"))
-        started = time.perf_counter()
-        fill(url)
-        print(f"filled {COUNT:,} sessions in {time.perf_counter() - started:.0f} s")
-        asyncio.run(measure_pages(url))
-        with psycopg.connect(admin, autocommit=True) as connection:
-            connection.execute("CREATE DATABASE few")
-        for live in (0, 20):
-            asyncio.run(echo(make_conninfo(**target.conninfo_parameters("few")), live=live))
-    finally:
-        server.leave()
-        shutil.rmtree(folder)
-
-
-if __name__ == "__main__":
-    main()
+def measure(run: Run) -> Iterable[Row]:
+    with fresh_database() as url:
+        count = 2_000 if run.quick else COUNT
+        fill(url, count)
+        yield from asyncio.run(measure_pages(url, run))
+    with fresh_database() as url:
+        yield asyncio.run(measure_opening(url, run))
+    with fresh_database() as url:
+        quiet = asyncio.run(echo(url, live=0))
+        busy = asyncio.run(echo(url, live=20))
+    yield alone("key echo while 20 of 200 sessions work, p95", p95(busy), ECHO_MS, baseline=p95(quiet))

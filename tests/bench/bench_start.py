@@ -1,26 +1,24 @@
-"""How long cos takes to start: `python -m tests.bench.bench_start [--runs N]`. Run it on a quiet machine.
-
-Measured in turns within one run, medians printed: `cos --help`; from the start of `cos chat` until its composer is on
-screen; the same for a ten-line Textual app. The database is running already. Targets: 150 ms, and a ratio of 1.25.
-"""
+"""How long cos takes to start, with its database running and for the first time ever."""
 
 from __future__ import annotations
 
-import argparse
 import shutil
-import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
+from collections.abc import Iterable
+from functools import partial
 
-from cos.core.embedded import EmbeddedPostgres
-from tests.fix_database import shared_folder
+from cos.core.embedded.account import choose_account
+from cos.core.embedded.binaries import find_binaries
+from cos.core.embedded.copies import reachable_binaries
+from cos.core.embedded.settings import initdb_options
+from tests.bench.rows import Row, in_turns, more, times
+from tests.bench.stage import READY, Run, home_folder, running_database
 from tests.program.fix_program import COS, Program
 from tests.program.terminal import Terminal
 
-HELP_MS, RATIO = 150.0, 1.25
+WORDS_MS, CHAT, FIRST = 60.0, 1.25, 1.5
 PLACEHOLDER = "Write a message"
 BARE_APP = f"""
 from textual.app import App
@@ -35,62 +33,75 @@ Bare().run()
 """
 
 
-def _help_seconds(program: Program) -> float:
-    began = time.perf_counter()
-    subprocess.run([*COS, "--help"], env=program.environment(), cwd=program.home, stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - began
+def measure(run: Run) -> Iterable[Row]:
+    with home_folder() as home:
+        yield from _words(Program(home, None), run)
 
 
-def _paint_seconds(program: Program, command: list[str]) -> float:
-    """Until the placeholder of the text area has been written to the terminal."""
-    began = time.perf_counter()
+def measure_chat(run: Run) -> Iterable[Row]:
+    with home_folder() as home, running_database(home):
+        program, bare = Program(home, None), home / "bare.py"
+        bare.write_text(BARE_APP)
+        program.run("doctor")
+        chats, bares = in_turns(
+            run.rounds(10),
+            partial(_until_seen, program, [*COS, "chat", "--profile", "demo"], PLACEHOLDER),
+            partial(_until_seen, program, [sys.executable, str(bare)], PLACEHOLDER),
+        )
+        yield times("cos chat to its composer, beside a ten-line Textual app", bares, chats, CHAT)
+
+
+def measure_first(run: Run) -> Iterable[Row]:
+    initdb, chat = in_turns(run.rounds(3), _initdb, _first_start)
+    yield times("first start ever until the core is there, beside initdb", initdb, chat, FIRST)
+
+
+def _words(program: Program, run: Run) -> Iterable[Row]:
+    python = partial(_seconds, program, [sys.executable, "-c", "pass"])
+    asked = [partial(_seconds, program, [*COS, option]) for option in ("--help", "--version")]
+    bare, help_, version = in_turns(run.rounds(15), python, *asked)
+    yield more("cos --help, beside python -c pass", bare, help_, WORDS_MS)
+    yield more("cos --version, beside python -c pass", bare, version, WORDS_MS)
+
+
+def _seconds(program: Program, command: list[str]) -> float:
+    """Milliseconds of a whole process."""
+    began = time.monotonic()
+    subprocess.run(command, env=program.environment(), cwd=program.home, stdout=subprocess.DEVNULL, check=True)
+    return (time.monotonic() - began) * 1000
+
+
+def _until_seen(program: Program, command: list[str], words: str) -> float:
+    """Milliseconds until the words have been written to the terminal."""
+    began = time.monotonic()
     terminal = Terminal(command, program.environment(), program.home, 120, 40)
     try:
-        terminal.until(PLACEHOLDER)
-        return time.perf_counter() - began
+        terminal.until(words)
+        return (time.monotonic() - began) * 1000
     finally:
         terminal.close()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=10)
-    runs = parser.parse_args().runs
-    home = shared_folder()
-    program = Program(home, None)
-    database = EmbeddedPostgres(home / "pg")
-    try:
-        database.attach()
-        program.run("doctor")
-        with tempfile.TemporaryDirectory() as folder:
-            bare = Path(folder) / "bare.py"
-            bare.write_text(BARE_APP)
-            _measure(program, [sys.executable, str(bare)], runs)
-    finally:
-        database.leave()
-        shutil.rmtree(home)
+def _first_start() -> float:
+    with home_folder() as home:
+        program = Program(home, None)
+        try:
+            return _until_seen(program, [*COS, "chat", "--profile", "demo"], READY)
+        finally:
+            # Killed, the program leaves its server, which ends with the next that leaves.
+            program.run("doctor")
 
 
-def _measure(program: Program, bare_command: list[str], runs: int) -> None:
-    helps: list[float] = []
-    chats: list[float] = []
-    bares: list[float] = []
-    for number in range(runs + 1):
-        times = (
-            _help_seconds(program),
-            _paint_seconds(program, [*COS, "chat", "--profile", "demo"]),
-            _paint_seconds(program, bare_command),
-        )
-        # The first round only fills the caches.
-        if number:
-            for list_, seconds in zip((helps, chats, bares), times, strict=True):
-                list_.append(seconds * 1000)
-    help_ms, chat_ms, bare_ms = map(statistics.median, (helps, chats, bares))
-    print(f"cos --help      {help_ms:6.0f} ms  (target {HELP_MS:.0f})")
-    print(f"cos chat        {chat_ms:6.0f} ms until the composer is on screen")
-    print(f"bare Textual    {bare_ms:6.0f} ms")
-    print(f"ratio           {chat_ms / bare_ms:6.2f}     (target {RATIO})")
-
-
-if __name__ == "__main__":
-    main()
+def _initdb() -> float:
+    """As cos calls it, to a folder of the same kind."""
+    with home_folder() as home:
+        binaries, folder = find_binaries(None), home / "pg"
+        account = choose_account(folder, None)
+        folder.mkdir()
+        shutil.chown(folder, account.uid, account.gid)
+        binaries = reachable_binaries(binaries, account)
+        began = time.monotonic()
+        code, output = account.run([binaries.initdb, "-D", folder / "data", *initdb_options(binaries.major)[0]])
+        spent = (time.monotonic() - began) * 1000
+        assert code == 0, output
+        return spent

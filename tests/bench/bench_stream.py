@@ -1,111 +1,118 @@
-"""What the conversation view costs: stream a 15 kB answer for 3 s, render it once, open 10,000 entries.
-
-Run it on a quiet machine: `python -m tests.bench.bench_stream`.
-"""
+"""Answers that come fast or are long, in `cos chat` as its user sees it, and keys that are typed meanwhile."""
 
 from __future__ import annotations
 
-import asyncio
+import io
 import time
+from collections.abc import Iterable
 
-from cos.tui.transcript import AssistantText, Entry, Notice, ToolCall, Transcript, UserMessage, prepare_markdown
-from cos.tui.transcript.look import Look
-from cos.tui.transcript.markdown import render_markdown
-from tests.tui.transcript_demo import TranscriptDemo
+import psutil
+from rich.console import Console
+from rich.markdown import Markdown
 
-SECONDS = 3.0
-DELTAS_PER_SECOND = 60
-SECTION = """\
-## Section {n}: what changes
+from tests.bench.answers import BURST, MARKDOWN
+from tests.bench.bench_wire import beside_bare
+from tests.bench.rows import Row, alone, in_turns, more, p95, times
+from tests.bench.stage import Run, rest, send, stage
+from tests.program.terminal import Terminal
 
-The **loader** reads `config.toml` once, keeps the *parsed* form and tells every [reader](https://example.org/{n}) that
-asks later. Nothing else may open the file, because two readers at two moments would see two truths.
-
-```python
-def load(path: Path, *, strict: bool = True) -> Config:
-    # section {n}
-    with path.open("rb") as stream:
-        return Config(**tomllib.load(stream))
-```
-
-"""
-ANSWER = "".join(SECTION.format(n=number) for number in range(40))[:15_000]
+DRAWN_MS, ECHO_MS, CPU_SECONDS, LAST = 1_000.0, 50.0, 1.5, 1.2
+ANSWERS = 20
+LAST_WORD = BURST[-1].strip()
 
 
-async def stream(text: str) -> None:
-    app = TranscriptDemo([UserMessage(key="u", text="Explain."), AssistantText(key="a")])
-    async with app.run_test(size=(120, 40)) as pilot:
-        await pilot.pause()
-        view = app.query_one(Transcript)
-        lags: list[float] = []
-        watcher = asyncio.create_task(watch(lags))
-        size = max(1, len(text) // int(SECONDS * DELTAS_PER_SECOND))
-        cpu, started = time.process_time(), time.perf_counter()
-        for number, start in enumerate(range(0, len(text), size)):
-            view.append_text("a", text[start : start + size])
-            await asyncio.sleep(max(0.0, started + number / DELTAS_PER_SECOND - time.perf_counter()))
-        view.update("a", streaming=False)
-        view.flush()
-        await pilot.pause()
-        spent = time.process_time() - cpu
-        watcher.cancel()
-    lags.sort()
-    print(
-        f"streamed {len(text):,} characters in {SECONDS:.0f} s: {spent:.2f} s CPU, event loop late by "
-        f"p50 {lags[len(lags) // 2] * 1000:.0f} ms, p95 {lags[int(len(lags) * 0.95)] * 1000:.0f} ms, "
-        f"worst {lags[-1] * 1000:.0f} ms"
-    )
+def measure(run: Run) -> Iterable[Row]:
+    with beside_bare() as (on, chat, bare):
+
+        def by_bare() -> float:
+            bare.tell("go burst")
+            (arrived,) = on.arrivals()
+            heard = bare.hear()
+            return float(heard["began"] + heard["seconds"] - arrived) * 1000
+
+        def by_cos() -> float:
+            send(chat, "burst")
+            chat.until(LAST_WORD, seconds=60)
+            drawn = time.monotonic()
+            (arrived,) = on.arrivals_of_turn(chat)
+            chat.press("ctrl+n")
+            rest(chat)
+            return (drawn - arrived) * 1000
+
+        bares, drawn = in_turns(run.rounds(5), by_bare, by_cos)
+        yield more("10,000 tokens at once until they are drawn, beside reading them", bares, drawn, DRAWN_MS)
+        quiet, busy = _echoes(chat, 20), list[float]()
+        for _ in range(run.rounds(5)):
+            send(chat, "burst")
+            busy += _echoes_until(chat, LAST_WORD)
+            on.arrivals_of_turn(chat)
+            chat.press("ctrl+n")
+            rest(chat)
+        yield alone("key echo while 10,000 tokens come, p95", p95(busy), ECHO_MS, baseline=p95(quiet))
 
 
-async def watch(lags: list[float]) -> None:
-    while True:
-        before = time.perf_counter()
-        await asyncio.sleep(0.005)
-        lags.append(time.perf_counter() - before - 0.005)
+def measure_markdown(run: Run) -> Iterable[Row]:
+    with stage() as on, on.chat() as chat:
+        process, spent, busy = psutil.Process(chat.pid), list[float](), list[float]()
+        send(chat, "hello")
+        on.arrivals_of_turn(chat)
+        quiet = _echoes(chat, 20)
+        for number in range(6 if run.quick else ANSWERS):
+            before = _cpu_seconds(process)
+            send(chat, f"section {number}")
+            # Keys cost, too; they are typed into some of the answers only.
+            has_keys = number % 4 == 1
+            if has_keys:
+                busy += _echoes_until(chat, "what changes", seconds=2.5)
+            on.arrivals_of_turn(chat)
+            if not has_keys:
+                spent.append(_cpu_seconds(process) - before)
+        run.say("CPU of each answer: " + " ".join(f"{seconds:.2f}" for seconds in spent))
+        rich = [_rich_seconds() for _ in range(3)]
+        note = f"rich.Markdown renders it once in {min(rich):.2f} s"
+        yield alone("CPU for a streamed 15 kB Markdown answer, the worst of 20", max(spent), CPU_SECONDS, unit="s",
+                    baseline=min(rich), note=note)  # fmt: skip
+        yield times("the last Markdown answers beside the first", spent[1:3], spent[-2:], LAST, unit="s")
+        yield alone("key echo while Markdown streams, p95", p95(busy), ECHO_MS, baseline=p95(quiet))
 
 
-def once(text: str) -> None:
-    prepare_markdown()
-    cpu = time.process_time()
-    lines = render_markdown(text, 120, Look())
-    print(f"rendered once: {time.process_time() - cpu:.3f} s CPU, {len(lines)} lines")
+def _cpu_seconds(process: psutil.Process) -> float:
+    spent = process.cpu_times()
+    return float(spent.user + spent.system)
 
 
-async def open_many(count: int) -> None:
-    entries: list[Entry] = []
-    for number in range(count // 4):
-        entries += [
-            UserMessage(key=f"u{number}", text="please do the next thing"),
-            ToolCall(key=f"c{number}", name="terminal", title="make", state="ok", detail="$ make"),
-            AssistantText(key=f"a{number}", text=SECTION.format(n=number)),
-            Notice(key=f"n{number}", text="noted"),
-        ]
-    app = TranscriptDemo([])
-    async with app.run_test(size=(120, 40)) as pilot:
-        view = app.query_one(Transcript)
-        await pilot.pause()
-        started = time.perf_counter()
-        view.set_entries(entries)
-        shown = time.perf_counter()
-        await pilot.pause()
-        print(f"opened {count:,} entries: {shown - started:.3f} s, painted after {time.perf_counter() - started:.3f} s")
-        times = []
-        for _ in range(100):
-            started = time.perf_counter()
-            view.action_page_up()
-            times.append(time.perf_counter() - started)
-            await pilot.pause()
-        times.sort()
-        print(f"a page up to what was never drawn: p50 {times[50] * 1000:.1f} ms, worst {times[-1] * 1000:.1f} ms")
-        started = time.perf_counter()
-        view.append_text("a0", "more")
-        view.update(f"a{count // 4 - 1}", streaming=False)
-        view.flush()
-        print(f"one frame in it: {(time.perf_counter() - started) * 1000:.1f} ms")
+def _rich_seconds() -> float:
+    console, began = Console(file=io.StringIO(), width=120), time.process_time()
+    console.print(Markdown(MARKDOWN))
+    return time.process_time() - began
 
 
-if __name__ == "__main__":
-    once(ANSWER)
-    asyncio.run(stream("nothing"))
-    asyncio.run(stream(ANSWER))
-    asyncio.run(open_many(10_000))
+def _echo(chat: Terminal, typed: str) -> float:
+    """Milliseconds until a key that makes the composer's text `typed` is on screen."""
+    pressed = time.monotonic()
+    chat.type(typed[-1])
+    chat.until(f"││ {typed}")
+    return (time.monotonic() - pressed) * 1000
+
+
+def _echoes(chat: Terminal, count: int) -> list[float]:
+    spent = []
+    for number in range(count):
+        spent.append(_echo(chat, "k" * (number + 1)))
+        rest(chat, 0.05)
+    chat.press("ctrl+c")
+    rest(chat)
+    return spent
+
+
+def _echoes_until(chat: Terminal, words: str, seconds: float = 30) -> list[float]:
+    """As `_echoes`, typed until `words` are on screen, or for so long when they are there from the start."""
+    chat.until("││ Write", seconds=5)
+    spent, until = list[float](), time.monotonic() + seconds
+    is_there = words in chat.text
+    while time.monotonic() < until and (is_there or words not in chat.text):
+        spent.append(_echo(chat, "k" * (len(spent) + 1)))
+        rest(chat, 0.05)
+    chat.press("ctrl+c")
+    rest(chat, 0.1)
+    return spent

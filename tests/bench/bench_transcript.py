@@ -20,7 +20,7 @@ from textual.widgets import TextArea
 
 from cos.tui.transcript import AssistantText, Entry, Notice, ToolCall, Transcript, UserMessage, prepare_markdown
 from cos.tui.widgets.conversation_pane import ConversationPane
-from tests.bench.bench_stream import SECTION
+from tests.bench.answers import SECTION
 
 TOKENS_PER_SECOND, TOKEN = 2_000, "token "
 KEYS = 60

@@ -7,6 +7,7 @@ import re
 import signal
 import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pexpect
@@ -67,6 +68,13 @@ class Terminal:
                 return text
             assert time.monotonic() < deadline, f"never saw {wanted} (without {gone!r}) but:\n{self.text}"
             assert self._read(), f"it ended before {wanted} came:\n{self.text}"
+
+    def watch(self, holds: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
+        """Read until `holds()`, which is not about what is on screen."""
+        deadline = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < deadline, f"it never happened; on screen is:\n{self.text}"
+            assert self._read(), f"it ended before it happened:\n{self.text}"
 
     def until_end(self, seconds: float = PATIENCE_SECONDS) -> int:
         """Read until the program ends; its exit code, negative for a signal."""

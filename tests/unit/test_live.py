@@ -67,6 +67,17 @@ async def test_deltas_that_nobody_fetched_are_merged_byte_for_byte() -> None:
     ]  # fmt: skip
 
 
+async def test_what_comes_just_after_a_pause_is_read_with_what_ended_it() -> None:
+    feed = LiveFeed()
+    with feed.subscribe() as reader:
+        first = asyncio.ensure_future(anext(reader.gathered(0.01)))
+        await asyncio.sleep(0)
+        feed.publish(said("one "))
+        await asyncio.sleep(0)
+        feed.publish(said("two"))
+        assert seen([await first]) == [(2, "message.delta", "one two")]
+
+
 async def test_text_never_moves_past_another_event() -> None:
     feed = LiveFeed()
     reader = feed.subscribe()

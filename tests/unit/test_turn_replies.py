@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from typing import Any
 
 import pytest
 
+from cos.agent import step
 from cos.agent.errors import TurnBusyError
 from cos.agent.events import ContextUpdated, MessageAdded, MessageDelta, TurnCompleted, TurnStarted, Usage
 from cos.agent.hookspecs import HOOKS
@@ -29,6 +31,24 @@ async def test_a_plain_reply_is_stored_published_and_completes_the_turn() -> Non
     assert isinstance(ended, TurnCompleted)
     assert (ended.usage, ended.had_output, ended.error) == (Usage(input_tokens=3), True, None)
     b.assert_whole()
+
+
+async def test_a_stream_that_is_there_already_leaves_everything_else_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step, "_BREATH_SECONDS", 0.0)
+    b = await bench([[TextChunk("word ")] * 50])
+    turns_of_others = 0
+
+    async def work() -> None:
+        nonlocal turns_of_others
+        while True:
+            streams = bool(b.provider.open_streams)
+            turns_of_others += streams
+            await asyncio.sleep(0)
+
+    others = asyncio.ensure_future(work())
+    await b.run("hi")
+    others.cancel()
+    assert turns_of_others > 40
 
 
 async def test_every_request_begins_with_the_one_before() -> None:

@@ -69,7 +69,7 @@ class Database:
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             connection_class=psycopg.AsyncConnection[Row],
-            kwargs={"row_factory": dict_row},
+            kwargs={"row_factory": dict_row, "autocommit": True},
             min_size=1,
             max_size=size,
             open=False,
@@ -131,7 +131,7 @@ class Database:
             cursor = await connection.execute(statement, parameters or {})
             return await cursor.fetchall() if cursor.description else []
 
-        return await self.transaction(work)
+        return await uninterrupted(self._transaction(work, is_single=True))
 
     async def hold_boot_lock(self) -> None:
         """Take the lock of this process, again when the connection that held it was lost.
@@ -210,25 +210,26 @@ class Database:
         self._is_lock_doubtful = True
         self.pulse.doubt()
 
-    async def _transaction(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _transaction(self, work: Callable[[Connection], Awaitable[T]], *, is_single: bool = False) -> T:
         try:
-            return await self._once(work)
+            return await self._once(work, is_single)
         except PoolTimeout:
             if self._reattach is None:
                 raise DatabaseError(f"the database did not answer within {WAIT_SECONDS:g} s") from None
             log.warning("the database does not answer; starting it again")
             await asyncio.to_thread(self._reattach)
         try:
-            return await self._once(work)
+            return await self._once(work, is_single)
         except PoolTimeout:
             raise DatabaseError(f"the database did not answer within {WAIT_SECONDS:g} s") from None
 
-    async def _once(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _once(self, work: Callable[[Connection], Awaitable[T]], is_single: bool) -> T:
+        """`is_single`: `work` is one statement, which is a transaction without being told so."""
         try:
             async with self._pool.connection() as connection:
                 if self._is_lock_doubtful:
                     await self.hold_boot_lock()
-                async with connection.transaction():
+                async with contextlib.nullcontext() if is_single else connection.transaction():
                     return await work(connection)
         except PoolTimeout:
             self._doubt()

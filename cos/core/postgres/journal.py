@@ -168,11 +168,7 @@ class PostgresJournal:
             "turn_id": turn.turn_id, "owner_boot_id": self._database.boot_id, "reply_id": message_id,
             "body": message_json(message),
         }  # fmt: skip
-
-        async def work(connection: Connection) -> None:
-            await connection.execute(self._sql["keep_reply"], row)
-
-        await self._database.transaction(work)
+        await self._database.fetch(self._sql["keep_reply"], row)
         self._database.teller.reply_grew(turn.session_id, turn.profile_id)
 
     async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:

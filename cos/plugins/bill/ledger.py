@@ -66,17 +66,19 @@ class Ledger:
         Raises:
             DatabaseError: nothing was stored.
         """
-        timezone = await self.timezone()
+        timezone, row = await self.timezone(), call.row(self.database.owner_key)
+        if not self._budgets and not unsaved:
+            await self.database.fetch(self._sql["open_call"], row)
+            return None
 
         async def work(connection: PluginConnection) -> BudgetState | None:
-            if self._budgets or unsaved:
-                await connection.execute(self._sql["lock"])
+            await connection.execute(self._sql["lock"])
             for ending in unsaved:
                 await self._end(connection, ending)
             states = await self._states(connection, call, timezone)
             spent = next((state for state in states if state.is_spent), None)
             if spent is None:
-                await connection.execute(self._sql["open_call"], call.row(self.database.owner_key))
+                await connection.execute(self._sql["open_call"], row)
             return spent
 
         return await self.database.transaction(work)
