@@ -257,7 +257,7 @@ async def _is_idle(core: Core) -> bool:
 def small_disk() -> Iterator[Path]:
     """A file system with room for a database and not much else."""
     folder = shared_folder()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=120m,mode=711", "tmpfs", folder]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=120m,mode=711", "tmpfs", str(folder)]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("only root, and not in every container, can mount a small file system")
     yield folder
