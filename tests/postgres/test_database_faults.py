@@ -43,7 +43,10 @@ FAULTS = {
 
 
 class Trouble:
-    """What happens whenever a message of one role is written, while it is on."""
+    """What happens whenever a message of one role is written, while it is on.
+
+    It waits for the transactions that use the table, so the loop that these need must not wait for it.
+    """
 
     def __init__(self, admin: psycopg.Connection, url: str) -> None:
         self.name = str(conninfo_to_dict(url)["dbname"])
@@ -134,14 +137,14 @@ async def test_a_message_that_comes_meanwhile_waits_and_is_answered_by_itself(
     session = (await asked(core, "before")).turn.session_id
     if fault == "statement_timeout":
         trouble.set("statement_timeout", "300ms")
-    trouble.begin(fault, "user")
+    await asyncio.to_thread(trouble.begin, fault, "user")
     async with ends(core) as ended:
         accepted = await send(core, "meanwhile", session, client_message_id="m1")
         assert accepted.turn_id is None
         assert accepted.trouble.startswith("The message is kept and waits")
         assert trouble_words in accepted.trouble
         assert [row["n"] for row in await core.database.fetch(b"SELECT count(*)::int AS n FROM queued_messages")] == [1]
-        trouble.end()
+        await asyncio.to_thread(trouble.end)
         assert (await asyncio.wait_for(ended.get(), 20)).text == "two"
     again = await send(core, "meanwhile", session, client_message_id="m1")
     assert again.turn_id is not None, "it has its turn"
@@ -156,12 +159,12 @@ async def test_a_reply_that_cannot_be_stored_fails_its_turn_and_is_there_afterwa
     core = await core_home.open()
     if fault == "statement_timeout":
         trouble.set("statement_timeout", "300ms")
-    trouble.begin(fault, "assistant")
+    await asyncio.to_thread(trouble.begin, fault, "assistant")
     end = await asked(core, "first")
     assert end.status is TurnStatus.FAILED
     assert FAULTS[fault][1] in (end.error or "")
     assert (await core.database.fetch(b"SELECT status FROM turns"))[0]["status"] == "running"
-    trouble.end()
+    await asyncio.to_thread(trouble.end)
 
     async def is_closed() -> bool:
         return (await core.database.fetch(b"SELECT status FROM turns"))[0]["status"] == "failed" and await _is_idle(
