@@ -143,10 +143,10 @@ async def test_a_retry_that_does_not_think_shows_its_text_once() -> None:
     """H-074: cut in its thinking, or after text that the retry repeats."""
     only_thought: list[Item] = [StreamStarted("m"), ThinkingChunk("hm"), DROPPED]
     thought: list[Item] = [StreamStarted("m"), ThinkingChunk("hm"), TextChunk("Hello"), DROPPED]
-    for first, before in ((only_thought, []), (thought, ["Hello"])):
+    for first, before in ((only_thought, None), (thought, "Hello")):
         b = await bench([first, said("Hello there")])
         await b.run()
-        assert (shown(b), inactive(b)) == ([*before, "Hello there"], before or [None])
+        assert (shown(b), inactive(b)) == ([*filter(None, [before]), "Hello there"], [before])
         b.assert_whole()
 
 
