@@ -89,7 +89,7 @@ class ShownReply:
         self._text = _Strand()
         self._thinking = _Strand()
         self._lead = ""
-        """The thinking that came before the text on screen."""
+        """What the newest attempt that spoke had thought before."""
         self._unseen: list[MessageDelta | ThinkingDelta] = []
         """What has come and is not shown yet, in order."""
         self._has_come = asyncio.Event()
@@ -164,8 +164,8 @@ class ShownReply:
     async def add_text(self, chunk: str) -> None:
         if chunk and self._leaves_thinking_out():
             await uninterrupted(self._supersede())
-        if not self._text.shown:
-            self._lead = self._thinking.shown
+        if not self._text.of_attempt:
+            self._lead = self._thinking.of_attempt
         fresh = self._text.add(chunk)
         if fresh is None:
             await uninterrupted(self._supersede())

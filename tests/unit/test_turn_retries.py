@@ -150,6 +150,15 @@ async def test_a_retry_that_does_not_think_shows_its_text_once() -> None:
         b.assert_whole()
 
 
+async def test_a_retry_that_thinks_goes_on_and_one_that_does_not_any_more_is_another_reply() -> None:
+    """H-074."""
+    thinks: list[Item] = [StreamStarted("m"), ThinkingChunk("hm"), TextChunk("Hello"), DROPPED]
+    b = await bench([cut("Hello"), thinks, said("Hello there")])
+    await b.run()
+    assert (shown(b), inactive(b)) == (["Hello", "Hello there"], ["Hello"])
+    b.assert_whole()
+
+
 async def test_shown_text_stays_marked_when_every_retry_fails() -> None:
     """H-079: forty deltas, then nothing but 529."""
     words = [f"w{n} " for n in range(40)]
