@@ -88,6 +88,8 @@ class ShownReply:
         self.message_id: UUID = new_id()
         self._text = _Strand()
         self._thinking = _Strand()
+        self._lead = ""
+        """What the newest attempt that spoke had thought before."""
         self._unseen: list[MessageDelta | ThinkingDelta] = []
         """What has come and is not shown yet, in order."""
         self._has_come = asyncio.Event()
@@ -160,6 +162,10 @@ class ShownReply:
         self._thinking.begin_attempt()
 
     async def add_text(self, chunk: str) -> None:
+        if chunk and self._leaves_thinking_out():
+            await uninterrupted(self._supersede())
+        if not self._text.of_attempt:
+            self._lead = self._thinking.of_attempt
         fresh = self._text.add(chunk)
         if fresh is None:
             await uninterrupted(self._supersede())
@@ -177,6 +183,11 @@ class ShownReply:
         """The attempt is complete: text on screen that it does not have is kept apart."""
         if any(strand.of_attempt != strand.shown for strand in (self._text, self._thinking)):
             await uninterrupted(self._supersede())
+
+    def _leaves_thinking_out(self) -> bool:
+        """Whether the attempt begins to speak, and what is on screen had thought before: it is another reply."""
+        lead = self._lead if self._text.shown else self._thinking.shown
+        return not self._text.of_attempt and not self._thinking.of_attempt.startswith(lead)
 
     def partial_message(self) -> AssistantMessage | None:
         """What is on screen, as a cut message; None when nothing is."""

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.crash.plans import PHASES, POINTS
+from tests.crash.points import PHASES, POINTS
 from tests.crash.run import CrashRun, Figures
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from tests.crash.points import PHASES, POINTS
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 Victim = Literal["cos", "backend", "postmaster", "all", "both"]
 """backend, postmaster, all: of Postgres. both: cos and all of Postgres."""
+
+
+_VICTIMS: Final[tuple[Victim, ...]] = ("cos", "backend", "postmaster", "all", "both")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +47,7 @@ def plans(seed: int) -> Iterator[Plan]:
     chance = random.Random(seed)
     points: list[tuple[str, str]] = []
     while True:
-        victim = chance.choices(["cos", "backend", "postmaster", "all", "both"], [84, 3, 4, 4, 5])[0]
+        victim = chance.choices(_VICTIMS, [84, 3, 4, 4, 5])[0]
         kind = chance.choices(["point", "delay", "request", "event"], [45, 20, 10, 25])[0]
         if kind == "point":
             points = points or chance.sample(pairs := [(a, b) for a in POINTS for b in PHASES], len(pairs))

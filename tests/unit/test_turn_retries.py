@@ -139,6 +139,26 @@ async def test_thinking_that_differs_takes_the_text_of_the_attempt_along() -> No
     b.assert_whole()
 
 
+async def test_a_retry_that_does_not_think_shows_its_text_once() -> None:
+    """H-074: cut in its thinking, or after text that the retry repeats."""
+    only_thought: list[Item] = [StreamStarted("m"), ThinkingChunk("hm"), DROPPED]
+    thought: list[Item] = [StreamStarted("m"), ThinkingChunk("hm"), TextChunk("Hello"), DROPPED]
+    for first, before in ((only_thought, None), (thought, "Hello")):
+        b = await bench([first, said("Hello there")])
+        await b.run()
+        assert (shown(b), inactive(b)) == ([*filter(None, [before]), "Hello there"], [before])
+        b.assert_whole()
+
+
+async def test_a_retry_that_thinks_goes_on_and_one_that_does_not_any_more_is_another_reply() -> None:
+    """H-074."""
+    thinks: list[Item] = [StreamStarted("m"), ThinkingChunk("hm"), TextChunk("Hello"), DROPPED]
+    b = await bench([cut("Hello"), thinks, said("Hello there")])
+    await b.run()
+    assert (shown(b), inactive(b)) == (["Hello", "Hello there"], ["Hello"])
+    b.assert_whole()
+
+
 async def test_shown_text_stays_marked_when_every_retry_fails() -> None:
     """H-079: forty deltas, then nothing but 529."""
     words = [f"w{n} " for n in range(40)]
