@@ -1,4 +1,4 @@
--- Schema 1. Whoever changes this file raises the number.
+-- Schema 2. Whoever changes this file raises the number.
 -- CommonBill's tables. Runs once per version of this text, under the lock of the schemas; every statement may run again.
 -- There is no foreign key to the core's tables: what a call cost outlives the session that made it.
 

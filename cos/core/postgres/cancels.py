@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString
 from uuid import UUID
 
 from cos.agent.text import storable
@@ -44,14 +44,16 @@ class Cancels:
 
     async def request(self, session_id: UUID, turn_id: UUID | None, reason: str) -> OpenTurn | None:
         """Ask whoever runs it to stop the session's open turn; None when it has none, or another than `turn_id`."""
-        return await self._ask("request_cancel", {"session_id": session_id, "turn_id": turn_id, "reason": reason})
+        return await self._ask(
+            self._sql["request_cancel"], {"session_id": session_id, "turn_id": turn_id, "reason": reason}
+        )
 
     async def make_way(self, session_id: UUID, message_id: UUID, reason: str) -> OpenTurn | None:
         """The session's open turn, which a waiting message to be sent now stops; None when it has none any more.
 
         When that turn is being stopped already, the queue goes on after it: the message came in later.
         """
-        await self._ask("make_way", {"session_id": session_id, "message_id": message_id, "reason": reason})
+        await self._ask(self._sql["make_way"], {"session_id": session_id, "message_id": message_id, "reason": reason})
         rows = await self._database.fetch(self._sql["open_turn_of"], {"session_id": session_id})
         return OpenTurn(**rows[0]) if rows else None
 
@@ -73,11 +75,11 @@ class Cancels:
         rows = await self._database.fetch(self._sql["goes_on"], {"turn_id": turn_id})
         return bool(rows and rows[0]["cancel_goes_on"])
 
-    async def _ask(self, statement: str, request: dict[str, Any]) -> OpenTurn | None:
+    async def _ask(self, statement: LiteralString, request: dict[str, Any]) -> OpenTurn | None:
         row = request | {"boot_id": self.boot_id, "reason": storable(request["reason"])}
 
         async def work(connection: Connection) -> OpenTurn | None:
-            asked = await (await connection.execute(self._sql[statement], row)).fetchone()
+            asked = await (await connection.execute(statement, row)).fetchone()
             if asked is None:
                 return None
             turn = OpenTurn(id=asked["id"], owner_boot_id=asked["owner_boot_id"])

@@ -109,8 +109,9 @@ def armed_card(page: Page) -> None:
     expect(page.locator(".card.armed")).to_have_count(1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """A browser for one file of tests: while it is open, no test of this process can run an event loop of its own."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
         pytest.skip(f"there is no Chromium here: none of {', '.join(NAMES)} is in PATH")
