@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("cos.agent")
 
 KEEP_SECONDS: Final = 0.08
-"""From one piece that is kept and shown to the next: as often as a screen is drawn."""
+"""From one piece that is kept and shown to the next: as often as a screen is drawn, less often when keeping is slow."""
 PATIENCE_SECONDS: Final = 0.25
 """How long a piece waits for a journal that is slow. Then it is shown all the same."""
 
@@ -116,10 +117,12 @@ class ShownReply:
     async def _keep_until(self, ended: asyncio.Event) -> None:
         while self._unseen or not ended.is_set():
             await self._has_come.wait()
+            began = time.monotonic()
             if self._unseen:
                 await self._keep_and_show()
+            took = time.monotonic() - began
             with suppress(TimeoutError):
-                async with asyncio.timeout(KEEP_SECONDS):
+                async with asyncio.timeout(max(KEEP_SECONDS, took)):
                     await ended.wait()
 
     async def _keep_and_show(self) -> None:

@@ -7,14 +7,20 @@ import random
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
+from cos.agent.identity import NewSession, TurnInfo
+from cos.agent.ids import new_id
+from cos.agent.messages import AssistantMessage, message_from_json
 from cos.agent.providers.scripted import said
 from cos.agent.records import TurnStatus
 from cos.core.errors import DatabaseError
-from cos.core.postgres.database import Database
+from cos.core.postgres.database import Database, Row
+from cos.core.postgres.journal import PostgresJournal
+from cos.core.postgres.open_replies import OpenReplies
 from tests.core_bench import core_bench
 
 
@@ -81,3 +87,34 @@ async def test_a_refused_statement_is_one_sentence_and_keeps_nothing(database: D
     with pytest.raises(DatabaseError, match="the database refused"):
         await database.fetch(b"SELECT %(text)s::text", {"text": "\ud800"})
     assert [row["id"] for row in await database.fetch(b"SELECT id FROM profiles ORDER BY id")] == ["home", "work"]
+
+
+async def test_replies_that_grow_at_once_are_kept_in_few_statements(database: Database) -> None:
+    journal = PostgresJournal(database)
+    turns = []
+    for _ in range(20):
+        session_id = await journal.create_session(NewSession(profile_id="home", source="cli"))
+        turns.append(TurnInfo(profile_id="home", session_id=session_id, turn_id=new_id()))
+        await journal.start_turn(turns[-1])
+    statements: list[object] = []
+    fetch = database.fetch
+
+    async def counted(statement: Any, parameters: Row | None = None) -> list[Row]:
+        statements.append(statement)
+        return await fetch(statement, parameters)
+
+    database.fetch = counted  # type: ignore[method-assign]
+    half = [AssistantMessage(text=f"half of {number}", partial=True) for number in range(20)]
+    await asyncio.gather(
+        *(journal.keep_reply(turn, message, message_id=new_id()) for turn, message in zip(turns, half, strict=True))
+    )
+    assert len(statements) <= 2
+    rows = await fetch(b"SELECT open_reply::text AS body FROM turns")
+    assert {message_from_json(row["body"]).model_dump()["text"] for row in rows} == {it.text for it in half}
+
+
+async def test_a_reply_that_could_not_be_kept_says_so_to_each_who_waits(database: Database) -> None:
+    replies = OpenReplies(database)
+    await database.close()
+    outcomes = await asyncio.gather(*(replies.keep(new_id(), new_id(), "{}") for _ in range(3)), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [DatabaseError] * 3

@@ -87,7 +87,7 @@ async def test_a_database_of_a_newer_cos_is_refused_and_left_as_it_is(database: 
     )
     applied = await database.fetch(b"SELECT * FROM applied_schemas ORDER BY digest")
     whose = "" if name == "core" else " of the plugin bill"
-    with pytest.raises(NewerSchemaError, match=rf"made by a newer cos \(schema 7{whose}, this one knows 1\); update"):
+    with pytest.raises(NewerSchemaError, match=rf"made by a newer cos \(schema 7{whose}, this one knows \d\); update"):
         await apply_core_schema(database)
         await apply_plugin_schemas(database, ["bill"])
     assert await database.fetch(b"SELECT * FROM applied_schemas ORDER BY digest") == applied

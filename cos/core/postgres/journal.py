@@ -29,6 +29,7 @@ from cos.agent.steering import Steered, SteerSource
 from cos.agent.text import storable
 from cos.core.errors import LostTurnError
 from cos.core.postgres.database import Connection, Database
+from cos.core.postgres.open_replies import OpenReplies
 from cos.core.postgres.statements import core_statements
 from cos.core.postgres.teller import tell_session
 from cos.core.postgres.turn_waiting import Waiting, waiting_of
@@ -46,6 +47,7 @@ class PostgresJournal:
         self._database = database
         self._sql = core_statements("journal")
         self._compaction = core_statements("compact")
+        self._open_replies = OpenReplies(database)
 
     async def create_session(self, session: NewSession) -> UUID:
         session_id = new_id()
@@ -164,11 +166,7 @@ class PostgresJournal:
         return await self._database.transaction(work)
 
     async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
-        row = {
-            "turn_id": turn.turn_id, "owner_boot_id": self._database.boot_id, "reply_id": message_id,
-            "body": message_json(message),
-        }  # fmt: skip
-        await self._database.fetch(self._sql["keep_reply"], row)
+        await self._open_replies.keep(turn.turn_id, message_id, message_json(message))
         self._database.teller.reply_grew(turn.session_id, turn.profile_id)
 
     async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:

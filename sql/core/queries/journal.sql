@@ -49,9 +49,10 @@ UPDATE turns SET last_activity_at = clock_timestamp()
 WHERE id = %(turn_id)s AND completed_at IS NULL AND owner_boot_id = %(owner_boot_id)s
 RETURNING id;
 
--- name: keep_reply
-UPDATE turns SET open_reply_id = %(reply_id)s, open_reply = %(body)s, last_activity_at = clock_timestamp()
-WHERE id = %(turn_id)s AND completed_at IS NULL AND owner_boot_id = %(owner_boot_id)s;
+-- name: keep_replies
+UPDATE turns t SET open_reply_id = k.reply_id, open_reply = k.body::json, last_activity_at = clock_timestamp()
+FROM unnest(%(turn_ids)s::uuid[], %(reply_ids)s::uuid[], %(bodies)s::text[]) AS k (turn_id, reply_id, body)
+WHERE t.id = k.turn_id AND t.completed_at IS NULL AND t.owner_boot_id = %(owner_boot_id)s;
 
 -- name: open_reply
 -- What was shown of a reply that never became a message.
