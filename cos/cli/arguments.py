@@ -21,6 +21,8 @@ COMMANDS = {
     "cost": "cos.cli.plugin_command",
     "skills": "cos.cli.skills",
     "memory": "cos.cli.plugin_command",
+    "profiles": "cos.cli.profiles",
+    "plugins": "cos.cli.plugins",
     "export": "cos.cli.export",
     "config": "cos.cli.config",
     "db": "cos.cli.db",
@@ -47,6 +49,8 @@ def build_parser() -> argparse.ArgumentParser:
     _cost(commands.add_parser("cost", help="what clients, projects and models cost, and budgets"))
     _skills(commands.add_parser("skills", help="list and check the skills of the profiles"))
     memory_arguments(commands.add_parser("memory", help="what agents remember: list, add, edit, remove"))
+    _listing(commands.add_parser("profiles", help="the agents: model, key, tags, folder"), "profiles")
+    _listing(commands.add_parser("plugins", help="what is enabled, what each brings, what could be"), "plugins")
     _export(commands.add_parser("export", help="write a session as Markdown or JSON"))
     db_arguments(commands.add_parser("db", help="the database: address, server, psql, backup, restore, check"))
     _config(commands.add_parser("config", help="every setting with who set it, and the paths"))
@@ -171,6 +175,10 @@ def _serve(parser: argparse.ArgumentParser) -> None:
         "--log-format", choices=["text", "json"], default="text", help="of the log lines on standard error (headless)"
     )
     _profile(parser)
+
+
+def _listing(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--json", action="store_true", help=f"print the {what} as JSON")
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:
