@@ -108,7 +108,8 @@ async def _compose(
     await _apply_schemas(database, config, profiles)
     journal, sessions, feed, hooks = PostgresJournal(database), Sessions(database), LiveFeed(), HookBus()
     sweeper = await _close_orphans(database, journal, feed)
-    host = plugin_host(database, config, list(profiles), feed.publish)
+    keys_in = [entry.settings.api_key_env for entry in profiles.values()]
+    host = plugin_host(database, config, list(profiles), feed.publish, keys_in=keys_in)
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
     skills = SkillShelf({name: entry.folder for name, entry in profiles.items()})
     tools = installed_tools(plugins, database, skills, lambda: delegation)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import logging.handlers
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from cos.core.config_errors import FolderError
 
 if TYPE_CHECKING:
+    from io import TextIOWrapper
     from pathlib import Path
 
 _FORMAT = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
@@ -38,6 +40,15 @@ class _JsonFormatter(logging.Formatter):
         return json.dumps(line)
 
 
+class _PrivateFile(logging.handlers.RotatingFileHandler):
+    """Only its owner may read it: lines name sessions, paths and what failed."""
+
+    def _open(self) -> TextIOWrapper:
+        file = super()._open()
+        os.fchmod(file.fileno(), 0o600)
+        return file
+
+
 def log_to(file: Path) -> None:
     """Send warnings and worse of everything, and all of cos, to `file` (1 MB, one older copy).
 
@@ -55,9 +66,7 @@ def log_to(file: Path) -> None:
         ) from error
     # A line that cannot be written must not end up on the screen.
     logging.raiseExceptions = False
-    handler = logging.handlers.RotatingFileHandler(
-        file, maxBytes=1_000_000, backupCount=1, delay=True, encoding="utf-8"
-    )
+    handler = _PrivateFile(file, maxBytes=1_000_000, backupCount=1, delay=True, encoding="utf-8")
     handler.setFormatter(logging.Formatter(_FORMAT))
     root.addHandler(handler)
     root.setLevel(logging.WARNING)

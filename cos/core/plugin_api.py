@@ -9,6 +9,7 @@ import asyncio
 import inspect
 import json
 import logging
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,6 +24,7 @@ from cos.agent.threads import on_a_thread
 from cos.agent.tools import CallDescription, Json, Tool, ToolContext, ToolError, ToolOk, ToolOutcome
 from cos.core.checking import checked
 from cos.core.commands import Command, CommandAnswer, CommandCall
+from cos.core.environment import without_secrets
 from cos.core.errors import CommandError, DatabaseError
 from cos.core.live import PluginEvent
 from cos.core.plugin_host import FrozenContext, PluginConnection, PluginDatabase, PluginHost
@@ -146,6 +148,10 @@ class PluginContext:
         if self._host.database is None:
             raise DatabaseError(f"plugin {self.name}: no database is open here")
         return self._host.database
+
+    def child_environment(self) -> dict[str, str]:
+        """The environment for a program that the plugin starts: the user's own, without keys, tokens and passwords."""
+        return without_secrets(os.environ, self._host.keys_in)
 
     def statements(self, topic: str) -> Mapping[str, LiteralString]:
         """The named statements of the plugin's own `sql/<plugin>/queries/<topic>.sql`."""

@@ -85,6 +85,8 @@ class PluginHost:
     """Lets the other processes on the database know of it."""
     profiles: tuple[str, ...] | None = None
     """The ids of all profiles; None when they were not loaded."""
+    keys_in: frozenset[str] = frozenset()
+    """The environment variables that hold the profiles' API keys."""
     source: TomlSource | None = None
     """commonos.toml, so that errors can name the line."""
     titles: Callable[[Sequence[UUID]], Awaitable[dict[UUID, str]]] = _no_titles

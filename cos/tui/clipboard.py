@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from cos.agent.text import storable
+from cos.core.environment import without_secrets
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -66,7 +67,12 @@ async def fed(command: Sequence[str], text: str) -> bool:
     """Whether the command took `text` and ended well. It gets no terminal; a part of it may stay to serve the text."""
     try:
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True
+            *command,
+            stdin=PIPE,
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+            start_new_session=True,
+            env=without_secrets(os.environ),
         )
     except OSError:
         return False

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from cos.agent.errors import CosError
+from cos.core.environment import without_secrets
 from cos.tui.outside import end_of, interrupts_passed_over
 
 _FALLBACKS: Final = ("nano", "vim", "vi")
@@ -68,7 +69,7 @@ async def edited(
 
 async def _run(command: list[str], environment: Mapping[str, str]) -> EditorError | None:
     try:
-        process = await asyncio.create_subprocess_exec(*command, env=dict(environment))
+        process = await asyncio.create_subprocess_exec(*command, env=without_secrets(environment))
     except OSError as error:
         reason = error.strerror or error
         return EditorError(f"the editor {command[0]!r} cannot be started: {reason}. Check VISUAL and EDITOR")

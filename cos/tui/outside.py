@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from textual.app import SuspendNotSupported
 
 from cos.agent.errors import CosError
+from cos.core.environment import without_secrets
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -53,9 +54,8 @@ def command_of(program: Program, env: Mapping[str, str]) -> list[str]:
 
 
 def harmless_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """`env` in which less runs no preprocessor, no command and no editor: what it shows may be a stranger's."""
-    kept = {name: value for name, value in env.items() if name not in ("LESSOPEN", "LESSCLOSE")}
-    return kept | {"LESSSECURE": "1", "LESSHISTFILE": "-"}
+    """`env` without secrets, in which less runs no preprocessor, command or editor: its text may be a stranger's."""
+    return without_secrets(env, ("LESSOPEN", "LESSCLOSE")) | {"LESSSECURE": "1", "LESSHISTFILE": "-"}
 
 
 async def show(app: App[Any], program: Program, text: str, suffix: str = ".txt") -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs
 
 from starlette.responses import PlainTextResponse
 from starlette.websockets import WebSocketClose
@@ -20,6 +21,8 @@ OPEN_PATHS: Final = frozenset({"/healthz", "/metrics"})
 """Without log-in: they tell no content."""
 LOGIN_PATH: Final = "/"
 _METHODS: Final = frozenset({"GET", "HEAD"})
+_FOREIGN_SITES: Final = frozenset({"cross-site", "same-site"})
+"""What browsers say of requests that other pages cause. Another port is the same site, and sends the cookie."""
 _NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -59,9 +62,11 @@ class Guard:
         if scope["method"] not in _METHODS:
             return HTTPStatus.METHOD_NOT_ALLOWED, "cos: over HTTP everything is only read; see PROTOCOL.md"
         headers, path = _joined(scope), scope["path"]
+        if path != LOGIN_PATH and _FOREIGN_SITES.intersection(_header(scope, b"sec-fetch-site")):
+            return HTTPStatus.FORBIDDEN, "cos: pages of other origins may not use this server"
         if path in OPEN_PATHS or self._access.has_token(headers) or self._access.has_cookie(headers):
             return None
-        if path == LOGIN_PATH and b"token=" in scope["query_string"]:
+        if path == LOGIN_PATH and "token" in parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True):
             return None  # The page that logs in looks at the token itself.
         return HTTPStatus.UNAUTHORIZED, "cos: not logged in. Open the address that `cos serve` has printed."
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cos.plugins.workspace.environment import command_environment, is_secret
+from cos.core.environment import is_secret, without_secrets
+from cos.plugins.workspace.environment import command_environment
 from cos.plugins.workspace.output import LiveOutput, OutputCollector
 
 
@@ -102,8 +103,13 @@ def test_password_in_a_url_is_a_secret_under_any_name() -> None:
     assert not is_secret("UPSTREAM", "https://db.example:5432/x@y")
 
 
+def test_a_key_is_a_secret_by_its_look_or_when_a_profile_names_its_variable() -> None:
+    own = {"WORK": "sk-ant-x", "MINE": "abc", "PLAIN": "task-1"}
+    assert without_secrets(own, {"MINE"}) == {"PLAIN": "task-1"}
+
+
 def test_environment_sets_a_plain_terminal_and_no_pager() -> None:
-    seen = command_environment({"PATH": "/bin", "TERM": "xterm", "A_TOKEN": "x"})
+    seen = command_environment({"PATH": "/bin", "TERM": "xterm"})
     assert {name: value for name, value in seen.items() if "CONFIG" not in name} == {
         "PATH": "/bin", "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat",
     }  # fmt: skip

@@ -62,7 +62,7 @@ def ctx(tmp_path: Path) -> RecordingContext:
 
 @pytest.fixture
 async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
-    terminal = Terminal(SessionFolders())
+    terminal = Terminal(SessionFolders(), lambda: os.environ)
     yield terminal
     assert await terminal.close() == ()
     assert started_here() == []

@@ -169,7 +169,7 @@ async def test_path_outside_is_refused(tmp_path: Path, path: str) -> None:
 async def test_relative_path_starts_where_the_session_works(tmp_path: Path) -> None:
     folders, turn, ctx = SessionFolders(), new_turn(), RecordingContext(tmp_path)
     (tmp_path / "top.txt").write_text("top")
-    await Terminal(folders).run({"command": "mkdir sub; cd sub; echo hi > a.txt"}, turn, ctx)
+    await Terminal(folders, lambda: os.environ).run({"command": "mkdir sub; cd sub; echo hi > a.txt"}, turn, ctx)
     reader = FileReader(folders)
     assert json.loads((await reader.run({"path": "a.txt"}, turn, ctx)).content)["content"] == "1|hi"
     missed = json.loads((await reader.run({"path": "top.txt"}, turn, ctx)).content)

@@ -13,6 +13,8 @@ import pytest
 
 from cos.agent.records import ToolCallStatus
 from cos.agent.tools import ToolError, ToolOk, ToolOutcome
+from cos.core.plugin_api import PluginContext, Registrations
+from cos.core.plugin_host import PluginHost
 from cos.plugins.workspace.folders import SessionFolders
 from cos.plugins.workspace.terminal import Terminal
 from tests.tool_context import RecordingContext, new_turn
@@ -32,7 +34,7 @@ def ctx(workspace: Path) -> RecordingContext:
 
 @pytest.fixture
 async def terminal(workspace: Path) -> AsyncIterator[Terminal]:
-    terminal = Terminal(SessionFolders())
+    terminal = Terminal(SessionFolders(), lambda: os.environ)
     yield terminal
     assert await terminal.close() == ()
 
@@ -137,9 +139,11 @@ async def test_command_has_no_terminal_and_no_input(terminal: Terminal, ctx: Rec
     assert lines == ["none", "dumb cat", "True"]
 
 
-async def test_secrets_do_not_reach_the_command(ctx: RecordingContext, workspace: Path) -> None:
-    own = {"PATH": os.environ["PATH"], "HOME": "/h", "ANTHROPIC_API_KEY": "sk-1", "PGPASSWORD": "sk-2", "X": "1"}
-    terminal = Terminal(SessionFolders(), lambda: own)
+async def test_secrets_do_not_reach_the_command(ctx: RecordingContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"HOME": "/h", "ANTHROPIC_API_KEY": "sk-1", "PGPASSWORD": "is-sk-2", "WORK": "is-sk-3"}.items():
+        monkeypatch.setenv(name, value)
+    plugin = PluginContext("workspace", {}, Registrations(), PluginHost(keys_in=frozenset({"WORK"})))
+    terminal = Terminal(SessionFolders(), plugin.child_environment)
     output = content(await terminal.run({"command": "env"}, new_turn(), ctx))["output"]
     assert "HOME=/h" in output
     assert "sk-" not in output
@@ -224,7 +228,7 @@ async def test_time_out_keeps_partial_output_and_says_so(terminal: Terminal, ctx
 
 
 def test_description_is_one_line_and_the_whole_command(tmp_path: Path) -> None:
-    terminal = Terminal(SessionFolders())
+    terminal = Terminal(SessionFolders(), lambda: os.environ)
     command = "\ncat <<E\x85F\u2028 > x\nline\nE\n"
     described = terminal.describe({"command": command}, new_turn(), tmp_path)
     assert described.title == "$ cat <<E …"

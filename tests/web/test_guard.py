@@ -110,6 +110,22 @@ async def test_h_106_a_cookie_opens_a_socket_only_with_an_origin_of_its_own(dash
             pass
 
 
+async def test_a_page_of_another_port_cannot_even_measure_an_answer(dashboard: Served) -> None:
+    """It would be sent with the cookie: neither ports nor SameSite tell them apart, and an image has no Origin."""
+    head = f"Host: localhost:PORT\nCookie: {await logged_in(dashboard)}\nSec-Fetch-Site: "
+    for site in ("same-site", "cross-site"):
+        for path in paths(dashboard):
+            expected = {200} if path == "/" else {403}
+            assert status(await ask(dashboard, path, f"{head}{site}\n")) in expected, (site, path)
+    for site in ("same-origin", "none"):
+        assert status(await ask(dashboard, "/api/sessions", f"{head}{site}\n")) == 200, site
+
+
+async def test_only_a_token_is_taken_for_a_log_in(dashboard: Served) -> None:
+    for query in ("xtoken=1", "x=token=", "token", "token=", "token=x&token=", "%74oken=x"):
+        assert status(await ask(dashboard, f"/?{query}", "Host: localhost:PORT\n")) == 401, query
+
+
 @pytest.mark.parametrize(
     "path", ["//ws", "/ws/", "/ws/../ws", "/./ws", "/%2e/ws", "/WS", "/ws/x", "/", "/api/sessions"]
 )

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 USUAL_ACCOUNTS = ("cos", "postgres", "nobody")
-PASSED_ON = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+KEPT = (
+    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "NIX_LD",
+    "NIX_LD_LIBRARY_PATH", "KRB5CCNAME", "KRB5_CONFIG", "OPENSSL_CONF", "SSL_CERT_FILE", "SSL_CERT_DIR",
+)  # fmt: skip
+"""What PostgreSQL's programs need to run, and to log in to a server of the user's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +90,11 @@ class Account:
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment for PostgreSQL's programs: nothing of the user's own Postgres or language settings, and no key.
+    """The environment for PostgreSQL's programs: no secret, and nothing of the user's Postgres or language settings.
 
-    The server outlives the process that starts it, and may run as another account.
+    The server may run as another account, whose processes can read its environment.
     """
-    return {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {"LC_ALL": "C"}
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | {"LC_ALL": "C"}
 
 
 def user_name(uid: int) -> str:

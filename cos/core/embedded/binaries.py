@@ -102,7 +102,7 @@ def program_folders() -> Iterator[Path]:
         yield from sorted(Path("/").glob(pattern[1:]), key=_number_in, reverse=True)
     if program := shutil.which("pg_config"):
         try:
-            said = subprocess.run([program, "--bindir"], capture_output=True, check=False)
+            said = subprocess.run([program, "--bindir"], capture_output=True, env=clean_environment(), check=False)
         except OSError:
             return
         if folder := said.stdout.decode(errors="replace").strip():

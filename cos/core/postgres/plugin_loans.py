@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cos.core.frozen import parts_from_json
@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 
 
 def plugin_host(
-    database: Database, config: Config, profiles: Sequence[str], publish: Callable[[CoreEvent], None]
+    database: Database,
+    config: Config,
+    profiles: Sequence[str],
+    publish: Callable[[CoreEvent], None],
+    *,
+    keys_in: Iterable[str] = (),
 ) -> PluginHost:
-    """The loans of a running core."""
+    """The loans of a running core. `keys_in`: the environment variables that hold the profiles' API keys."""
 
     async def titles(session_ids: Sequence[UUID]) -> dict[UUID, str]:
         rows = await database.fetch(core_statements("plugins")["session_titles"], {"ids": list(session_ids)})
@@ -40,6 +45,7 @@ def plugin_host(
         publish=publish,
         tell=database.teller.happened,
         profiles=tuple(profiles),
+        keys_in=frozenset(keys_in),
         source=config.source,
         titles=titles,
         frozen_context=frozen_context,

@@ -15,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from cos.core.embedded.account import clean_environment
 from cos.core.embedded.binaries import WHEEL, program_folders
+from cos.core.environment import without_secrets
 from cos.core.errors import DatabaseError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def service_environment(conninfo: str, server: Server, *, interactive: bool = Fa
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(f"[{SERVICE}]\n" + "".join(f"{key}={value}\n" for key, value in settings.items()))
-        base = dict(os.environ) if interactive else clean_environment()
+        base = without_secrets(os.environ) if interactive else clean_environment()
         yield base | {"PGSERVICEFILE": name, "PGSERVICE": SERVICE}
     finally:
         Path(name).unlink(missing_ok=True)

@@ -4,7 +4,6 @@ takes the name of the one that is replaced."""
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from asyncio.subprocess import DEVNULL, PIPE
 from contextlib import suppress
@@ -16,6 +15,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from cos.core.embedded.account import clean_environment
 from cos.core.postgres.backup import NOTHING_OF_THIS_SERVER, BackupError, run_program, server_of
 from cos.core.postgres.programs import Programs, Server, find_programs, first_error, service_environment
 from cos.core.postgres.schema import create_database, refuse_newer
@@ -139,7 +139,7 @@ async def _check_backup(programs: Programs, source: Path) -> None:
 async def _read(programs: Programs, source: Path, *options: str) -> bytes:
     """What pg_restore prints of the backup; without options nothing, but then it was read to its end."""
     command: list[Path | str] = [programs.path("pg_restore"), "--file=-", *options, source]
-    code, printed, errors = await run_program(command, dict(os.environ), PIPE if options else DEVNULL)
+    code, printed, errors = await run_program(command, clean_environment(), PIPE if options else DEVNULL)
     if code != 0:
         raise BackupError(f"{source} cannot be read as a backup: {first_error(errors)}")
     return printed
@@ -156,7 +156,9 @@ async def _load(restoring: Restoring, conninfo: str) -> None:
         "--output=/dev/null",
     ]
     with service_environment(conninfo, restoring.server) as environment:
-        reader = await asyncio.create_subprocess_exec(*read, restoring.source, stdout=PIPE, stderr=DEVNULL)
+        reader = await asyncio.create_subprocess_exec(
+            *read, restoring.source, stdout=PIPE, stderr=DEVNULL, env=clean_environment()
+        )
         writer = await asyncio.create_subprocess_exec(*write, stdin=PIPE, stderr=PIPE, env=environment)
         try:
             async with asyncio.TaskGroup() as group:

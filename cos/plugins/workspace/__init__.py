@@ -11,7 +11,7 @@ __all__ = ["WorkspaceTools", "register"]
 
 def register(ctx: PluginContext) -> None:
     """Bring the tools; background processes that commands leave running end with the program."""
-    tools = WorkspaceTools()
+    tools = WorkspaceTools(ctx.child_environment)
     for tool in tools.tools():
         ctx.add_tool(tool)
     ctx.on_close(tools.close)

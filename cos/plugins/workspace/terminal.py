@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -68,9 +67,7 @@ SCHEMA: Json = {
 class Terminal:
     """Runs commands and remembers what they left running."""
 
-    def __init__(
-        self, folders: SessionFolders, environment: Callable[[], Mapping[str, str]] = lambda: os.environ
-    ) -> None:
+    def __init__(self, folders: SessionFolders, environment: Callable[[], Mapping[str, str]]) -> None:
         self._folders = folders
         self._environment = environment
         self._left_running: list[RunningCommand] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 
 from cos.agent.tools import Tool
@@ -19,9 +18,9 @@ ORIGIN = "workspace"
 
 
 class WorkspaceTools:
-    """Builds the tools. `environment` is what commands inherit, without its secrets."""
+    """Builds the tools. `environment` gives what commands inherit, which holds no secrets."""
 
-    def __init__(self, environment: Callable[[], Mapping[str, str]] = lambda: os.environ) -> None:
+    def __init__(self, environment: Callable[[], Mapping[str, str]]) -> None:
         self._folders = SessionFolders()
         self._environment = environment
         self._terminal = Terminal(self._folders, environment)
