@@ -48,7 +48,7 @@ class Watched:
             case "turn.started" | "turn.updated" | "turn.completed":
                 before = self.turns.get(payload["id"])
                 if before is None or before["completed_at"] is None or payload["completed_at"] is not None:
-                    self.turns[payload["id"]] = (before or {}) | payload
+                    self.turns[payload["id"]] = (before or {}) | _said(payload, before)
             case "message.added":
                 self.messages[payload["id"]] = payload
                 self.streaming.pop(payload["id"], None)
@@ -61,12 +61,17 @@ class Watched:
                 self.tools[payload["call_id"]] = payload
             case "queue.changed":
                 self.queue = payload
+            case "cost.changed":
+                for turn_id, usd in payload["turns"].items():
+                    if turn_id in self.turns:
+                        self.turns[turn_id] |= {"cost_usd": usd}
             case "rewound":
                 self._rewind(set(payload["turn_ids"]))
 
     def _rewind(self, gone: set[str]) -> None:
         self.turns = {key: turn for key, turn in self.turns.items() if key not in gone}
         self.messages = {key: it for key, it in self.messages.items() if it["turn_id"] not in gone}
+        self.tools = {key: it for key, it in self.tools.items() if it["turn_id"] not in gone}
 
     def _begin(self, snapshot: Json) -> None:
         self.turns = {turn["id"]: turn for turn in snapshot["turns"]}
@@ -76,6 +81,13 @@ class Watched:
         reply = snapshot["open_reply"]
         self.streaming = {reply["message_id"]: reply["text"]} if reply else {}
         self.outputs = {}
+
+
+def _said(turn: Json, before: Json | None) -> Json:
+    """What a live turn does not know (its place, its cost) stays as it was."""
+    return turn if before is None else {
+        name: value for name, value in turn.items() if value is not None or name not in {"ordinal", "cost_usd"}
+    }  # fmt: skip
 
 
 @dataclass(slots=True)
