@@ -191,6 +191,8 @@ class Trial:
 
 _SAID = """SELECT body->>'text' AS text FROM messages
     WHERE session_id = %(id)s AND role = 'user' AND body->>'text' ~ '^m[0-9]+$'"""
+
+
 async def _tried(url: str, folder: Path, plan: list[tuple[list[tuple[str, int]], int]], seed: int) -> None:
     processes = [Process(url, folder, seed), Process(url, folder, seed + 1_000)]
     async with asyncio.timeout(90), AsyncExitStack() as stack:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import re
 import subprocess
 import time
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg.rows import dict_row
 
 from tests.api_server.script import Reply, error_event, open_text, reply, text, thinking, tool
+from tests.fix_home import ASK_ABOUT_COMMANDS
 from tests.postgres.whole_session import NEVER
 from tests.program.fix_program import COS
 from tests.web.page_client import PageClient, UnansweredError
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from tests.web.reader import Json
 
 READY = re.compile(r"cos: dashboard at (\S+)\n")
-PROFILE = 'provider = "anthropic"\nmodel = "claude-sonnet-5-5"\n[[approvals.rules]]\ntool = "terminal"\ndecision = "ask"\n'
+PROFILE = f'provider = "anthropic"\nmodel = "claude-sonnet-5-5"\n{ASK_ABOUT_COMMANDS}'
 SAME_SECONDS = 20.0
 QUIET_SECONDS = 30.0
 WHAT = (
@@ -51,8 +50,8 @@ class Improvising:
             case 0:
                 return reply(text(words * 4, pieces=60, seconds_per_piece=0.03))
             case 1 | 2 | 3:
-                calls = [tool("terminal", {"command": f"echo {request.number}"}) for _ in range(self._chance.choice((1, 1, 2)))]
-                return reply(thinking("hm " * 5), text(words), *calls)
+                call = tool("terminal", {"command": f"echo {request.number}"})
+                return reply(thinking("hm " * 5), text(words), *[call] * self._chance.choice((1, 1, 2)))
             case 4:
                 return reply(open_text(words), error_event())
             case _:
@@ -145,7 +144,8 @@ class Trial:
         for who in (0, 1):
             await self._try("start", who)
         for _ in range(self._chance.randrange(4, 12)):
-            steps = [(self._chance.choice(WHAT), self._chance.randrange(2)) for _ in range(self._chance.randrange(1, 5))]
+            count = self._chance.randrange(1, 5)
+            steps = [(self._chance.choice(WHAT), self._chance.randrange(2)) for _ in range(count)]
             self.did += [f"{what}{who}" for what, who in steps] + ["|"]
             await asyncio.gather(*(self._try(what, who) for what, who in steps))
             await asyncio.sleep(self._chance.random() * self._chance.choice((0.05, 0.3, 0.8)))
@@ -228,23 +228,22 @@ class Trial:
         waiting = [one for one in client.pending if one["session_id"] in self._round.sessions]
         if waiting:
             one = self._chance.choice(waiting)
-            await client.ask(
-                "approval.respond", approval_id=one["id"], choice=choice, content_hash=one["content_hash"]
-            )
+            await client.ask("approval.respond", approval_id=one["id"], choice=choice, content_hash=one["content_hash"])
 
     async def _settle(self, *, is_all_ended: bool) -> None:
         """Until nothing moves by itself: what is open waits for an answer, what is queued for its turn."""
-        before, since = None, time.monotonic()
-        async with asyncio.timeout(QUIET_SECONDS):
-            while before is None or time.monotonic() - since < 1.0:
-                if is_all_ended:
-                    for session_id in self._round.sessions:
-                        await self._try_quietly("turn.cancel", session_id)
-                now = self._rows(_MOVING, ids=self._round.sessions)
-                is_moving = any(row["moves"] for row in now)
-                if now != before or is_moving or (is_all_ended and any(row["running"] for row in now)):
-                    before, since = now, time.monotonic()
-                await asyncio.sleep(0.1)
+        began = since = time.monotonic()
+        before = None
+        while before is None or time.monotonic() - since < 1.0:
+            if is_all_ended:
+                for session_id in self._round.sessions:
+                    await self._try_quietly("turn.cancel", session_id)
+            now = self._rows(_MOVING, ids=self._round.sessions)
+            is_moving = any(row["moves"] for row in now)
+            if now != before or is_moving or (is_all_ended and any(row["running"] for row in now)):
+                before, since = now, time.monotonic()
+            assert since - began < QUIET_SECONDS, f"it never comes to rest: {now}"
+            await asyncio.sleep(0.1)
 
     async def _try_quietly(self, action: str, session_id: str) -> None:
         with suppress(UnansweredError):
