@@ -87,9 +87,14 @@ class CancelToken:
 
 
 async def _end(task: asyncio.Future[Any]) -> None:
-    """Cancel `task` and wait until it has cleaned up, also when the caller is cancelled a second time meanwhile."""
+    """Cancel `task` and wait until it has cleaned up, also when the caller is cancelled a second time meanwhile.
+
+    An error while it stops changes nothing.
+    """
     task.cancel()
     cancelled = await _ended(task)
+    if not task.cancelled():
+        task.exception()
     if cancelled is not None:
         raise cancelled
 

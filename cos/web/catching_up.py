@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from cos.web.frames import Notice
+from cos.web.known import QUEUE
 from cos.web.objects import call_object, stored_message, thinking_of, turn_object
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class CatchingUp:
         session = await self._core.sessions.get(session_id)
         await self._tell_turns(session, NEWEST_TURNS, is_open=True)
         await self._tell_messages(session_id)
-        await self._tell_queue(session_id)
+        await self.tell_queue(session_id)
         await self.tell_reply(session_id)
         await self._tell_turns(session, NEWEST_TURNS, is_open=False)
 
@@ -42,6 +43,13 @@ class CatchingUp:
         if reply is not None and channel is not None and self._hub.live.of(session_id) is None:
             _tell_reply(channel, reply)
             self._hub.grow()
+
+    async def tell_queue(self, session_id: UUID) -> None:
+        """What waits, when it is not what was told last."""
+        queue = await self._hub.snapshots.queue(session_id)
+        channel = self._hub.channels.get(session_id)
+        if channel is not None and channel.known.is_news(QUEUE, queue):
+            channel.tell(Notice(action="session.queue.changed", payload=queue, key=QUEUE))
 
     async def tell_newest_turn(self, session_id: UUID) -> None:
         """Of a turn that runs here: what its events do not carry."""
@@ -88,12 +96,6 @@ class CatchingUp:
                     channel.tell(Notice(action="session.message.added", payload=payload))
             if len(rows) < PAGE:
                 return
-
-    async def _tell_queue(self, session_id: UUID) -> None:
-        queue = await self._hub.snapshots.queue(session_id)
-        channel = self._hub.channels.get(session_id)
-        if channel is not None and channel.known.is_news("queue", queue):
-            channel.tell(Notice(action="session.queue.changed", payload=queue, key="queue"))
 
 
 def _tell_reply(channel: Channel, reply: OpenReply) -> None:

@@ -15,6 +15,7 @@ from cos.web.channel import Channel
 from cos.web.counts import Counts
 from cos.web.frames import Frame, Notice, control
 from cos.web.keeper import Keeper
+from cos.web.known import QUEUE
 from cos.web.live_turns import LiveTurns
 from cos.web.money import Money
 from cos.web.objects import server_time
@@ -111,6 +112,7 @@ class Hub:
             assert after_seq is not None
             client.begin(session_id, missed, after_seq)
             return channel.seq, True
+        channel.known.forget(QUEUE)
         seq, state = channel.seq, LiveState.of(self.live.of(session_id), channel.reply)
         try:
             payload = await self.snapshots.snapshot(session_id, state)

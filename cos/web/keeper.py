@@ -121,7 +121,7 @@ class Keeper:
     async def _pass(self, taken: _Marks) -> None:
         if taken.approvals:
             await self._tell_approvals()
-        await self._each(taken.queues, self._tell_queue)
+        await self._each(taken.queues - taken.touched, self._catching_up.tell_queue)
         await self._each(taken.touched, self._catching_up.of)
         await self._each(taken.replies - taken.touched, self._catching_up.tell_reply)
         await self._each(taken.turns, self._catching_up.tell_newest_turn)
@@ -146,12 +146,6 @@ class Keeper:
                 self._hub.tell_all(Notice(action="session.updated", payload=session, key=key))
         while len(self._said) > MOST_REMEMBERED:
             self._said.popitem(last=False)
-
-    async def _tell_queue(self, session_id: UUID) -> None:
-        queue = await self._hub.snapshots.queue(session_id)
-        channel = self._hub.channels.get(session_id)
-        if channel is not None:
-            channel.tell(Notice(action="session.queue.changed", payload=queue, key="queue"))
 
     async def _tell_costs(self, turns: dict[UUID, UUID]) -> None:
         self._hub.tell_all(Notice(action="cost.changed", payload={}, key="cost.changed"))

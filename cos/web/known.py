@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from cos.web.objects import Json
 
+QUEUE: Final = "queue"
+"""The key of what waits: it may come to be again as it was."""
 MOST: Final = 1_000
 """Objects that are remembered; one that is forgotten is told again, which changes nothing for a client."""
 
@@ -31,6 +33,10 @@ class Known:
         """A client begins with a snapshot that ends with this message. Others may have begun with less."""
         if not self.is_caught_up:
             self.ordinal = ordinal if self.ordinal is None else min(self.ordinal, ordinal)
+
+    def forget(self, key: Hashable) -> None:
+        """A client begins, who may read something else before it is told again."""
+        self._told.pop(key, None)
 
     def is_news(self, key: Hashable, value: Json) -> bool:
         """Whether this differs from what was told under the key last; it is told now."""

@@ -48,11 +48,13 @@ class Money:
         return {key: Spent(cost.with_children.cost_usd, cost.with_children.unpriced) for key, cost in found.items()}
 
     async def of_turns(self, turn_ids: Collection[UUID]) -> dict[UUID, Decimal]:
+        """Without those of which nothing is known."""
         if self._bill is None or not turn_ids:
             return {}
         wanted = set(turn_ids)
         costs = await self._bill.turns(list(wanted))
-        return {cost.turn_id: cost.with_children.cost_usd for cost in costs if cost.turn_id in wanted}
+        known = {cost.turn_id: cost.with_children for cost in costs if cost.turn_id in wanted}
+        return {turn_id: it.cost_usd for turn_id, it in known.items() if it.calls > it.unpriced + it.lost}
 
     async def report(self, by: str | None, days: Days) -> Json:
         """The answer of `/api/cost`; empty figures without CommonBill."""

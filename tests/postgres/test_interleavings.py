@@ -27,6 +27,7 @@ from cos.core.errors import DatabaseError
 from cos.core.postgres.database import Database
 from tests.agent_bench import assert_answered, tool
 from tests.core_bench import CoreBench, listening
+from tests.postgres.whole_session import NEVER
 
 EXAMPLES = int(os.environ.get("COS_TEST_INTERLEAVINGS", "12"))
 WHO = st.integers(0, 1)
@@ -172,7 +173,7 @@ class Trial:
         closed = {row["id"]: row for row in rows}
         assert {turn_id: closed[turn_id] for turn_id in self._closed} == self._closed, "what has ended never changes"
         self._closed = closed
-        for wrong, why in _NEVER.items():
+        for wrong, why in NEVER.items():
             assert not await self._rows(wrong), why
 
     async def check_end(self) -> None:
@@ -190,26 +191,6 @@ class Trial:
 
 _SAID = """SELECT body->>'text' AS text FROM messages
     WHERE session_id = %(id)s AND role = 'user' AND body->>'text' ~ '^m[0-9]+$'"""
-_NEVER = {
-    """SELECT count(*) FROM turns WHERE session_id = %(id)s AND completed_at IS NULL HAVING count(*) > 1""":
-        "two open turns",
-    """SELECT a.id FROM turns a JOIN turns b ON a.session_id = b.session_id AND a.ordinal < b.ordinal
-       WHERE a.session_id = %(id)s AND COALESCE(a.completed_at, 'infinity') > b.started_at""":
-        "turns of a session overlap",
-    """SELECT m.id FROM messages m LEFT JOIN turns t ON t.id = m.turn_id AND t.session_id = m.session_id
-       WHERE m.session_id = %(id)s AND t.id IS NULL""":
-        "a message without a turn of its session",
-    """SELECT a.id FROM approvals a JOIN turns t ON t.id = a.turn_id
-       WHERE a.session_id = %(id)s AND a.status = 'pending' AND t.completed_at IS NOT NULL""":
-        "a pending request in a turn that has ended",
-    """SELECT count(*) FROM messages WHERE session_id = %(id)s HAVING count(*) <> COALESCE(max(ordinal), 0)""":
-        "holes among the messages",
-    """SELECT count(*) FROM turns WHERE session_id = %(id)s HAVING count(*) <> COALESCE(max(ordinal), 0)""":
-        "holes among the turns",
-    """SELECT c.call_id FROM tool_calls c JOIN turns t ON t.id = c.turn_id
-       WHERE c.session_id = %(id)s AND t.completed_at IS NOT NULL AND c.finished_at IS NULL""":
-        "an unfinished call in a turn that has ended",
-}  # fmt: skip
 
 
 async def _tried(url: str, folder: Path, plan: list[tuple[list[tuple[str, int]], int]], seed: int) -> None:

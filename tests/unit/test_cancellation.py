@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
@@ -101,6 +102,27 @@ async def test_an_error_of_the_work_passes_and_one_while_stopping_does_not() -> 
     asyncio.get_running_loop().call_soon(token.cancel)
     with pytest.raises(TurnCancelled):
         await token.guard(fails_stopping())
+
+
+async def test_an_error_while_stopping_for_a_cancelled_caller_is_nobodys_loss() -> None:
+    loop, forgotten = asyncio.get_running_loop(), list[object]()
+    loop.set_exception_handler(lambda _, context: forgotten.append(context))
+
+    async def fails_stopping() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ValueError("while stopping")
+
+    caller = asyncio.create_task(CancelToken().guard(fails_stopping()))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    caller.cancel()
+    await asyncio.wait({caller})
+    assert caller.cancelled()
+    del caller
+    gc.collect()
+    assert forgotten == []
 
 
 async def test_a_caller_cancelled_twice_still_waits_for_the_clean_up() -> None:

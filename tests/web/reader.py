@@ -46,9 +46,7 @@ class Watched:
     def _update(self, what: str, payload: Json) -> None:
         match what:
             case "turn.started" | "turn.updated" | "turn.completed":
-                before = self.turns.get(payload["id"])
-                if before is None or before["completed_at"] is None or payload["completed_at"] is not None:
-                    self.turns[payload["id"]] = (before or {}) | payload
+                self._put_turn(payload)
             case "message.added":
                 self.messages[payload["id"]] = payload
                 self.streaming.pop(payload["id"], None)
@@ -61,12 +59,26 @@ class Watched:
                 self.tools[payload["call_id"]] = payload
             case "queue.changed":
                 self.queue = payload
+            case "cost.changed":
+                self._put_costs(payload["turns"])
             case "rewound":
                 self._rewind(set(payload["turn_ids"]))
+
+    def _put_turn(self, turn: Json) -> None:
+        """What a live turn does not know (its place, its cost) stays as it was; one that has ended never runs again."""
+        before = self.turns.get(turn["id"], {})
+        if not before.get("completed_at") or turn["completed_at"] is not None:
+            unsaid = {name for name in ("ordinal", "cost_usd") if turn[name] is None and name in before}
+            self.turns[turn["id"]] = before | {name: value for name, value in turn.items() if name not in unsaid}
+
+    def _put_costs(self, costs: Json) -> None:
+        for turn_id in costs.keys() & self.turns.keys():
+            self.turns[turn_id] |= {"cost_usd": costs[turn_id]}
 
     def _rewind(self, gone: set[str]) -> None:
         self.turns = {key: turn for key, turn in self.turns.items() if key not in gone}
         self.messages = {key: it for key, it in self.messages.items() if it["turn_id"] not in gone}
+        self.tools = {key: it for key, it in self.tools.items() if it["turn_id"] not in gone}
 
     def _begin(self, snapshot: Json) -> None:
         self.turns = {turn["id"]: turn for turn in snapshot["turns"]}
