@@ -163,6 +163,8 @@ class ApprovalRequested(ToolEvent):
     kind: RequestKind = "tool_call"
     choices: tuple[str, ...] = ()
     """Answers that a question offers."""
+    diff: str | None = None
+    """Unified diff, for edits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

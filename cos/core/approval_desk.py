@@ -175,6 +175,7 @@ def _requested(request: ApprovalRequest, made: RequestedApproval) -> ApprovalReq
         expires_at=made.expires_at,
         kind=request.kind,
         choices=request.choices,
+        diff=request.description.diff,
     )
 
 

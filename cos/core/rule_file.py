@@ -9,9 +9,9 @@ import contextlib
 import fcntl
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -20,6 +20,7 @@ from tomlkit.toml_document import TOMLDocument
 
 from cos.core.config_errors import ConfigError, FolderError
 from cos.core.profiles import load_settings
+from cos.core.rule_json import rule_words
 from cos.core.rules import Rule
 from cos.core.toml_source import read_text
 
@@ -34,6 +35,14 @@ def toml_text(rule: Rule) -> str:
     rules.append(_table(rule))
     document["approvals"]["rules"] = rules
     return tomlkit.dumps(document).strip() + "\n"
+
+
+def kept_words(rules: Sequence[Rule], scope: Literal["session", "always"], file: Path) -> str:
+    """What would be kept for the session, or written into the profile's config.toml, as a person reads it."""
+    if scope == "session":
+        return "\n".join(["Until the session ends:", *(rule_words(rule) for rule in rules)])
+    lines = "\n".join(toml_text(rule) for rule in rules)
+    return f"Will be written into {file}:\n\n{lines}"
 
 
 def add_rule(config_file: Path, rule: Rule, *, before: Rule | None = None) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from cos.web.frames import Notice
 from cos.web.known import QUEUE
-from cos.web.objects import call_object, stored_message, thinking_of, turn_object
+from cos.web.objects import stored_call, stored_message, thinking_of, turn_object
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -73,10 +73,10 @@ class CatchingUp:
         channel = self._hub.channels.get(session.id)
         if channel is None:
             return
-        for turn_id, record in found:
-            call = call_object(session.id, turn_id, record)
-            if channel.known.is_news(("call", record.call_id), call):
-                channel.tell(Notice(action="session.tool.updated", payload=call, key=("tool", record.call_id)))
+        for stored in found:
+            call, call_id = stored_call(session.id, stored), stored.record.call_id
+            if channel.known.is_news(("call", call_id), call):
+                channel.tell(Notice(action="session.tool.updated", payload=call, key=("tool", call_id)))
         for row in rows:
             key, turn = ("turn", row.id), turn_object(session, row, costs.get(row.id))
             is_first = not channel.known.has((*key, is_open))

@@ -153,10 +153,11 @@ class Keeper:
         if not watched:
             return
         costs = await self._hub.money.of_turns(watched)
-        spent = await self._hub.money.of_sessions(set(watched.values()))
-        for session_id, whole in spent.items():
-            of_turns = {str(turn_id): usd for turn_id, usd in costs.items() if watched[turn_id] == session_id}
-            payload = {"cost_usd": whole.cost_usd, "unpriced": whole.unpriced, "turns": of_turns}
+        for session_id, whole in (await self._hub.money.of_sessions(set(watched.values()))).items():
+            of_turns = {
+                str(turn_id): spent.fields for turn_id, spent in costs.items() if watched[turn_id] == session_id
+            }
+            payload = whole.fields | {"turns": of_turns}
             channel = self._hub.channels.get(session_id)
             if channel is not None:
                 key = ("cost", *of_turns)

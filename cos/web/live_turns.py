@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cos.agent.events import (
     ApprovalRequested,
+    ApprovalResolved,
     MessageAdded,
     MessageDelta,
     ThinkingDelta,
@@ -116,7 +117,7 @@ def _see_call(turn: LiveTurn, session_id: UUID, event: ToolEvent) -> None:
             call_id=event.call_id, name=event.name, args=args, status=ToolCallStatus.PROPOSED, risk="execute"
         )
         title = event.title if isinstance(event, ToolProposed) else None
-        before = call_object(session_id, turn.turn_id, record, title) | {"risk": None}
+        before = call_object(session_id, turn.turn_id, record, title=title) | {"risk": None}
     changes: Json = {}
     match event:
         case ToolStarted():
@@ -124,7 +125,10 @@ def _see_call(turn: LiveTurn, session_id: UUID, event: ToolEvent) -> None:
         case ToolProgress():
             changes = {"progress": event.text}
         case ApprovalRequested(kind="tool_call"):
-            changes = {"status": ToolCallStatus.WAITING}
+            changes = {"status": ToolCallStatus.WAITING, "title": event.title, "diff": event.diff}
+        case ApprovalResolved() if event.answer.args is not None:
+            changes = {"args": event.answer.args, "title": None, "diff": None}
         case ToolFinished():
-            changes = call_object(session_id, turn.turn_id, event.record, before["title"])
+            shown = {"title": before["title"], "diff": before["diff"]}
+            changes = call_object(session_id, turn.turn_id, event.record, **shown)
     turn.calls[event.call_id] = before | changes

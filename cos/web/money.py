@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -18,10 +18,25 @@ CALL_RECORDED: Final = "bill.call_recorded"
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """By a session with its children."""
+    """By a session or a turn with its children."""
 
     cost_usd: Decimal
     unpriced: int
+    made_up_usd: Decimal
+    """The part that nobody pays, at the demo's prices."""
+
+    @classmethod
+    def of(cls, figures: Any) -> Spent:
+        return cls(figures.cost_usd, figures.unpriced, figures.made_up_usd)
+
+    @property
+    def fields(self) -> Json:
+        """As they stand in a `Session` and a `Turn`."""
+        return asdict(self)
+
+
+UNKNOWN: Final[Json] = dict.fromkeys(("cost_usd", "unpriced", "made_up_usd"))
+"""The same where nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +60,21 @@ class Money:
         if self._bill is None or not session_ids:
             return {}
         found = await self._bill.sessions(list(session_ids))
-        return {key: Spent(cost.with_children.cost_usd, cost.with_children.unpriced) for key, cost in found.items()}
+        return {key: Spent.of(cost.with_children) for key, cost in found.items()}
 
-    async def of_turns(self, turn_ids: Collection[UUID]) -> dict[UUID, Decimal]:
+    async def of_turns(self, turn_ids: Collection[UUID]) -> dict[UUID, Spent]:
         """Without those of which nothing is known."""
         if self._bill is None or not turn_ids:
             return {}
         wanted = set(turn_ids)
         costs = await self._bill.turns(list(wanted))
         known = {cost.turn_id: cost.with_children for cost in costs if cost.turn_id in wanted}
-        return {turn_id: it.cost_usd for turn_id, it in known.items() if it.calls > it.unpriced + it.lost}
+        return {turn_id: Spent.of(it) for turn_id, it in known.items() if it.calls > it.unpriced + it.lost}
 
     async def report(self, by: str | None, days: Days) -> Json:
         """The answer of `/api/cost`; empty figures without CommonBill."""
         if self._bill is None:
-            return {"by": by, "groups": [], "total": None, "days": [], "made_up_usd": None}
+            return {"by": by, "groups": [], "total": None, "days": []}
         by = by or self._bill.tag_key
         report = await self._bill.report(by, days)
         last_days = await self._bill.last_days()
@@ -68,12 +83,8 @@ class Money:
             "groups": [_group(group.label, group.title, group.figures) for group in report.groups],
             "total": _group(None, None, report.total),
             "days": [{"day": day.day.isoformat(), "cost_usd": day.cost_usd} for day in last_days],
-            "made_up_usd": report.total.made_up_usd,
         }
 
 
 def _group(label: str | None, title: str | None, figures: Any) -> Json:
-    return {
-        "label": label, "title": title, "cost_usd": figures.cost_usd, "calls": figures.calls,
-        "unpriced": figures.unpriced,
-    }  # fmt: skip
+    return {"label": label, "title": title, "calls": figures.calls} | Spent.of(figures).fields

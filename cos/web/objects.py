@@ -12,16 +12,19 @@ from uuid import UUID
 from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
 from cos.agent.records import TurnStatus
 from cos.web.markdown import safe_html
+from cos.web.money import UNKNOWN
 
 if TYPE_CHECKING:
     from cos.agent.events import TurnCompleted, TurnStarted
     from cos.agent.messages import Message
     from cos.agent.records import ToolCallRecord
     from cos.core.postgres.approvals import PendingApproval
+    from cos.core.postgres.session_turns import StoredCall
     from cos.core.sessions import MessageRow, QueuedMessage, Session, SessionRow, TurnRow
     from cos.web.money import Spent
 
 Json = dict[str, Any]
+UNTITLED: Final = "untitled"
 _RESTING: Final = {TurnStatus.FAILED: "failed", TurnStatus.INTERRUPTED: "interrupted"}
 
 
@@ -52,9 +55,8 @@ def session_object(row: SessionRow, *, tool: str | None, spent: Spent | None) ->
         "state": state, "state_since": since, "queued": row.queued, "parent_session_id": row.parent_session_id,
         "children": row.children,
         "context": {"used": row.context.used, "window": row.context.window} if row.context else None,
-        "cost_usd": spent.cost_usd if spent else None, "unpriced": spent.unpriced if spent else None,
         "created_at": row.created_at, "last_activity_at": row.last_activity_at, "archived": row.is_archived,
-    }  # fmt: skip
+    } | (spent.fields if spent else UNKNOWN)  # fmt: skip
 
 
 def _state(row: SessionRow, tool: str | None) -> tuple[str, datetime | None]:
@@ -70,7 +72,7 @@ def _state(row: SessionRow, tool: str | None) -> tuple[str, datetime | None]:
     return "done_unseen" if row.is_unseen else "idle", row.turn_completed_at
 
 
-def turn_object(session: Session, row: TurnRow, cost_usd: Decimal | None = None) -> Json:
+def turn_object(session: Session, row: TurnRow, spent: Spent | None = None) -> Json:
     """A turn as stored."""
     return {
         "id": row.id, "session_id": session.id, "profile_id": session.profile_id, "ordinal": row.ordinal,
@@ -79,8 +81,7 @@ def turn_object(session: Session, row: TurnRow, cost_usd: Decimal | None = None)
         "duration_ms": _duration(row.started_at, row.completed_at, row.waited_seconds),
         "waiting_ms": round(row.waited_seconds * 1000), "waiting_since": row.waits_since, "had_output": row.had_output,
         "stop_reason": row.stop_reason, "error": row.error, "usage": asdict(row.usage) if row.usage else None,
-        "cost_usd": cost_usd,
-    }  # fmt: skip
+    } | (spent.fields if spent else UNKNOWN)  # fmt: skip
 
 
 def started_turn(event: TurnStarted) -> Json:
@@ -90,8 +91,8 @@ def started_turn(event: TurnStarted) -> Json:
         "id": turn.turn_id, "session_id": turn.session_id, "profile_id": turn.profile_id, "ordinal": None,
         "parent_turn_id": turn.parent_turn_id, "tags": turn.tags, "status": TurnStatus.RUNNING,
         "started_at": event.started_at, "completed_at": None, "duration_ms": None, "waiting_ms": 0,
-        "waiting_since": None, "had_output": None, "stop_reason": None, "error": None, "usage": None, "cost_usd": None,
-    }  # fmt: skip
+        "waiting_since": None, "had_output": None, "stop_reason": None, "error": None, "usage": None,
+    } | UNKNOWN  # fmt: skip
 
 
 def completed_turn(event: TurnCompleted) -> Json:
@@ -103,8 +104,8 @@ def completed_turn(event: TurnCompleted) -> Json:
         "started_at": event.started_at, "completed_at": event.completed_at,
         "duration_ms": _duration(event.started_at, event.completed_at, event.waited_seconds),
         "waiting_ms": round(event.waited_seconds * 1000), "waiting_since": None, "had_output": event.had_output,
-        "stop_reason": event.stop_reason, "error": event.error, "usage": asdict(event.usage), "cost_usd": None,
-    }  # fmt: skip
+        "stop_reason": event.stop_reason, "error": event.error, "usage": asdict(event.usage),
+    } | UNKNOWN  # fmt: skip
 
 
 def _duration(started_at: datetime, completed_at: datetime | None, waited_seconds: float) -> int | None:
@@ -147,25 +148,35 @@ def thinking_of(message: AssistantMessage) -> str:
     return "".join(str(block.get("thinking") or "") for block in message.blocks if block.get("type") == "thinking")
 
 
-def call_object(session_id: UUID, turn_id: UUID | None, record: ToolCallRecord, title: str | None = None) -> Json:
-    """`title` is known only while the call's turn runs in this process."""
+def call_object(
+    session_id: UUID, turn_id: UUID | None, record: ToolCallRecord, *, title: str | None = None, diff: str | None = None
+) -> Json:
+    """`title`, `diff`: of the call as proposed; they are left out when the user changed it."""
+    if record.approval is not None and record.approval.args is not None:
+        title = diff = None
     return {
         "session_id": session_id, "turn_id": turn_id, "call_id": record.call_id, "name": record.name, "title": title,
-        "args": record.args, "status": record.status, "risk": record.risk, "duration_ms": record.duration_ms,
-        "result": record.result, "is_error": record.is_error, "progress": None,
+        "diff": diff, "args": record.args, "status": record.status, "risk": record.risk,
+        "duration_ms": record.duration_ms, "result": record.result, "is_error": record.is_error, "progress": None,
         "approval": asdict(record.approval) if record.approval else None,
     }  # fmt: skip
 
 
-def approval_object(row: PendingApproval, *, can_keep: bool) -> Json:
-    """`can_keep`: a rule can say safely what would be allowed for longer than once."""
+def stored_call(session_id: UUID, stored: StoredCall) -> Json:
+    return call_object(session_id, stored.turn_id, stored.record, title=stored.title, diff=stored.diff)
+
+
+def approval_object(row: PendingApproval, *, keeps: Json | None) -> Json:
+    """`keeps`: by scope, the words of what would be kept; None when no rule says it safely."""
+    root_title = None if row.session_id == row.root_session_id else row.root_title or UNTITLED
     return {
         "id": row.id, "kind": row.kind, "session_id": row.session_id, "root_session_id": row.root_session_id,
-        "session_title": row.root_title or row.session_title, "profile_id": row.profile_id, "turn_id": row.turn_id,
-        "call_id": row.call_id, "tool": row.tool, "title": row.title, "detail": row.detail, "diff": row.diff,
-        "cwd": row.cwd, "tags": row.tags, "risk": row.risk, "reason": row.reason, "choices": row.choices,
-        "can_keep": can_keep, "content_hash": row.content_hash, "status": "pending", "requested_at": row.requested_at,
-        "expires_at": row.expires_at, "answered_at": None, "answered_by": None, "answer_reason": None,
+        "session_title": row.session_title or UNTITLED, "root_title": root_title, "profile_id": row.profile_id,
+        "turn_id": row.turn_id, "call_id": row.call_id, "tool": row.tool, "title": row.title, "detail": row.detail,
+        "diff": row.diff, "cwd": row.cwd, "tags": row.tags, "risk": row.risk, "reason": row.reason,
+        "choices": row.choices, "keeps": keeps, "content_hash": row.content_hash, "status": "pending",
+        "requested_at": row.requested_at, "expires_at": row.expires_at, "answered_at": None, "answered_by": None,
+        "answer_reason": None,
     }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from cos.core.errors import SessionError
 from cos.core.session_query import SessionQueryError, parse_session_query
 from cos.web.errors import HTTP_STATUS, RequestError, as_request_error
 from cos.web.money import Days
-from cos.web.objects import Json, encode, server_time, session_object, stored_message
+from cos.web.objects import Json, encode, server_time, stored_message
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -59,6 +59,8 @@ class Reading:
         self._hub = hub
 
     async def sessions(self, request: Request) -> Json:
+        if request.query_params.get("parent"):
+            return await self._children(request.query_params["parent"])
         limit, bill = _number(request, "limit", 50, MOST), self._core.session_list.knows_cost
         try:
             query = parse_session_query(
@@ -73,12 +75,13 @@ class Reading:
         pressing = await self._core.session_list.pressing(query) if before is None else []
         page = await self._core.session_list.page(query, before, limit)
         rows = list({row.id: row for row in [*pressing, *page.rows]}.values())
-        spent = await self._hub.money.of_sessions([row.id for row in rows])
-        tool_of = self._hub.snapshots.tool_of
-        return {
-            "sessions": [session_object(row, tool=tool_of(row.id), spent=spent.get(row.id)) for row in rows],
-            "next": _cursor(page.next) if page.next else None,
-        } | server_time()
+        found = await self._hub.snapshots.of_rows(rows)
+        return {"sessions": found, "next": _cursor(page.next) if page.next else None} | server_time()
+
+    async def _children(self, name: str) -> Json:
+        parent = await self._found(name)
+        found = await self._hub.snapshots.of_rows(await self._core.session_list.children(parent.id))
+        return {"sessions": found, "next": None} | server_time()
 
     async def session(self, request: Request) -> Json:
         return await self._hub.snapshots.session((await self._named(request)).id)
@@ -89,7 +92,8 @@ class Reading:
         limit = _number(request, "limit", 100, MOST)
         page = await self._core.sessions.transcript(session.id, before=before, limit=limit)
         messages = await asyncio.to_thread(_objects, session.id, page.messages)
-        return {"messages": messages, "has_more": page.has_older} | server_time()
+        tools = await self._hub.snapshots.calls(session.id, messages, {})
+        return {"messages": messages, "tools": tools, "has_more": page.has_older} | server_time()
 
     async def turns(self, request: Request) -> Json:
         session = await self._named(request)
@@ -123,10 +127,13 @@ class Reading:
         return {"profiles": found, "default": self._core.profile.id}
 
     async def _named(self, request: Request) -> Session:
+        return await self._found(request.path_params["id"])
+
+    async def _found(self, name: str) -> Session:
         try:
-            return await self._core.sessions.get(UUID(request.path_params["id"]))
+            return await self._core.sessions.get(UUID(name))
         except (ValueError, SessionError) as error:
-            raise RequestError("not_found", f"there is no session {request.path_params['id']}") from error
+            raise RequestError("not_found", f"there is no session {name}") from error
 
 
 def _objects(session_id: UUID, rows: list[MessageRow]) -> list[Json]:

@@ -6,27 +6,27 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from cos.core.rule_file import kept_words
 from cos.core.session_query import SessionQuery
 from cos.web.errors import RequestError
 from cos.web.objects import (
     Json,
     approval_object,
-    call_object,
     encode,
     queue_object,
     server_time,
     session_object,
+    stored_call,
     stored_message,
     turn_object,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from uuid import UUID
 
-    from cos.agent.records import ToolCallRecord
     from cos.core.postgres.approvals import PendingApproval
-    from cos.core.sessions import MessageRow, Session, TurnRow
+    from cos.core.sessions import MessageRow, Session, SessionRow, TurnRow
     from cos.web.core_port import WebCore
     from cos.web.live_turns import LiveTurn, LiveTurns
     from cos.web.money import Money
@@ -64,8 +64,12 @@ class Snapshots:
         """`Session` objects of those that still exist."""
         found = await self._core.session_list.refreshed(SessionQuery(), session_ids)
         rows = [row for row in found.rows if row.id in session_ids]
+        return {session["id"]: session for session in await self.of_rows(rows)}
+
+    async def of_rows(self, rows: Sequence[SessionRow]) -> list[Json]:
+        """`Session` objects of these rows, in their order."""
         spent = await self._money.of_sessions([row.id for row in rows])
-        return {row.id: session_object(row, tool=self.tool_of(row.id), spent=spent.get(row.id)) for row in rows}
+        return [session_object(row, tool=self._tool_of(row.id), spent=spent.get(row.id)) for row in rows]
 
     async def session(self, session_id: UUID) -> Json:
         """
@@ -77,7 +81,7 @@ class Snapshots:
             raise RequestError("not_found", f"there is no session {session_id}")
         return found[session_id]
 
-    def tool_of(self, session_id: UUID) -> str | None:
+    def _tool_of(self, session_id: UUID) -> str | None:
         """The tool that the session's turn runs now, if it runs in this process."""
         turn = self._live.of(session_id)
         return turn.tool if turn else None
@@ -90,8 +94,22 @@ class Snapshots:
         session = await self._core.sessions.get(session_id)
         return queue_object(session, await self._core.sessions.queue(session_id))
 
+    async def calls(self, session_id: UUID, messages: Sequence[Json], live: Mapping[str, Json]) -> list[Json]:
+        """Those that `messages` of the session ask for, in order. `live`: of the turn that runs here, by call id."""
+        wanted = {call["id"] for message in messages for call in message["tool_calls"]} | live.keys()
+        found = await self._core.session_turns.calls({message["turn_id"] for message in messages})
+        calls = [stored_call(session_id, stored) for stored in found if stored.record.call_id in wanted]
+        for call in calls:
+            if call["title"] is None and call["call_id"] in live:
+                call["title"] = live[call["call_id"]]["title"]
+        return _without_long_results(calls)
+
     def approval(self, row: PendingApproval) -> Json:
-        return approval_object(row, can_keep=bool(self._core.desk.proposals(row)))
+        proposals, profile = self._core.desk.proposals(row), self._core.profiles.get(row.profile_id)
+        if not proposals or profile is None:
+            return approval_object(row, keeps=None)
+        rules, file = proposals[0].rules, profile.config_file
+        return approval_object(row, keeps={scope: kept_words(rules, scope, file) for scope in ("session", "always")})
 
     async def snapshot(self, session_id: UUID, live: LiveState) -> Json:
         """The payload of `session.snapshot`; `live` is what is known besides the tables.
@@ -104,7 +122,6 @@ class Snapshots:
         turns = await self._core.session_turns.newest(session_id, TURNS)
         page = await self._core.sessions.transcript(session_id, limit=MESSAGES)
         messages = await asyncio.to_thread(_messages, session_id, page.messages, {turn.id for turn in turns})
-        calls = await self._core.session_turns.calls({message["turn_id"] for message in messages})
         pending = [
             self.approval(row)
             for row in await self._core.desk.pending()
@@ -114,7 +131,6 @@ class Snapshots:
         reply = live.reply
         if reply is not None and (active is None or any(message["id"] == reply["message_id"] for message in messages)):
             reply = None
-        titles = {call_id: call["title"] for call_id, call in live.calls.items()}
         return {
             "session": own,
             "turns": await self.turns(session, turns),
@@ -122,7 +138,7 @@ class Snapshots:
             "has_more": page.has_older or len(messages) < len(page.messages),
             "active_turn_id": active,
             "open_reply": reply,
-            "tools": _calls(session_id, calls, titles),
+            "tools": await self.calls(session_id, messages, live.calls),
             "approvals": pending,
             "queue": await self.queue(session_id),
         } | server_time()
@@ -141,12 +157,11 @@ def _messages(session_id: UUID, rows: Sequence[MessageRow], turn_ids: Collection
     return kept[::-1]
 
 
-def _calls(session_id: UUID, found: Sequence[tuple[UUID, ToolCallRecord]], titles: dict[str, str | None]) -> list[Json]:
-    """The newest with their results, as long as these are not too long together."""
-    calls: list[Json] = []
+def _without_long_results(calls: Sequence[Json]) -> list[Json]:
+    """The newest with their results and diffs, as long as these are not too long together."""
+    kept: list[Json] = []
     length = 0
-    for turn_id, record in reversed(found):
-        length += len(record.result or "")
-        call = call_object(session_id, turn_id, record, titles.get(record.call_id))
-        calls.append(call if length <= MOST_BYTES else call | {"result": None})
-    return calls[::-1]
+    for call in reversed(calls):
+        length += len(call["result"] or "") + len(call["diff"] or "")
+        kept.append(call if length <= MOST_BYTES else call | {"result": None, "diff": None})
+    return kept[::-1]

@@ -20,7 +20,8 @@ KEYS = {"ANTHROPIC_API_KEY": "sk-ant-PLANTED-1", "MY_MODEL": "PLANTED-2", "GITHU
 def test_no_process_of_ours_but_cos_itself_holds_a_key(program: Program) -> None:
     """The server may run as another account, so its environment is open to that account's other processes."""
     program.database_url = None
-    process, _ = serving(program, **KEYS)
+    program.env |= KEYS
+    process, _ = serving(program)
     server = int((next(program.home.glob("pg/*/data/postmaster.pid"))).read_text().splitlines()[0])
     assert "PLANTED" in str(psutil.Process(process.pid).environ())
     for one in (psutil.Process(server), *psutil.Process(server).children(recursive=True)):
@@ -31,9 +32,10 @@ def test_no_process_of_ours_but_cos_itself_holds_a_key(program: Program) -> None
 def test_nothing_that_is_written_is_open_to_others(program: Program) -> None:
     """Also where the folder itself is open, as root's has to be for the account of the database."""
     program.home.chmod(0o755)
-    done = program.run("ask", "hello", "--profile", "demo", **KEYS)
+    program.env |= KEYS
+    done = program.run("ask", "hello", "--profile", "demo")
     assert done.returncode == 0, done.stderr
-    serving(program, **KEYS)
+    serving(program)
     assert program.run("db", "backup", "all.dump").returncode == 0
     line = (
         "import logging, pathlib; from cos.cli.logs import log_to; log_to(pathlib.Path('cos.log')); logging.error('x')"

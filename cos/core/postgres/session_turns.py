@@ -27,6 +27,17 @@ class Counts:
     """By status."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredCall:
+    """A call of a turn, with what the user was shown of it."""
+
+    turn_id: UUID
+    record: ToolCallRecord
+    title: str | None
+    """None when nobody was asked. So is `diff`, which only edits have."""
+    diff: str | None
+
+
 class SessionTurns:
     """Reads only; turns that were undone are left out."""
 
@@ -61,10 +72,13 @@ class SessionTurns:
         parameters = {"session_id": session_id, "after": ordinal, "limit": limit}
         return [message_row(row) for row in await self._database.fetch(self._sql["messages_after"], parameters)]
 
-    async def calls(self, turn_ids: Collection[UUID]) -> list[tuple[UUID, ToolCallRecord]]:
-        """The calls of some turns, each with its turn's id."""
+    async def calls(self, turn_ids: Collection[UUID]) -> list[StoredCall]:
+        """The calls of some turns, those of each turn in their order."""
         rows = await self._database.fetch(self._sql["calls_of_turns"], {"ids": list(turn_ids)})
-        return [(row["turn_id"], call_record(row)) for row in rows]
+        return [
+            StoredCall(turn_id=row["turn_id"], record=call_record(row), title=row["title"], diff=row["diff"])
+            for row in rows
+        ]
 
     async def running(self, session_id: UUID) -> UUID | None:
         """The turn that runs in it, in whichever process."""

@@ -14,8 +14,7 @@ from textual.containers import Vertical
 from textual.widgets import Input, Static
 
 from cos.agent.text import visible
-from cos.core.rule_file import toml_text
-from cos.core.rule_json import rule_words
+from cos.core.rule_file import kept_words
 from cos.tui.edited_rule import part_of, with_part
 from cos.tui.screens.request_panel import RequestPanel
 from cos.tui.widgets.key_hints import KeyHints
@@ -155,7 +154,4 @@ class KeepRule(RequestPanel[tuple["Rule", ...]]):
         return rules if is_right else None
 
     def _kept_text(self, rules: Sequence[Rule]) -> str:
-        if self._keeping.scope == "session":
-            return visible("\n".join(["Until the session ends:", *(rule_words(rule) for rule in rules)]))
-        lines = "\n".join(toml_text(rule) for rule in rules)
-        return visible(f"Will be written into {self._keeping.file}:\n\n{lines}")
+        return visible(kept_words(rules, self._keeping.scope, self._keeping.file))

@@ -28,8 +28,15 @@ WHERE m.session_id = %(session_id)s AND m.ordinal > %(after)s
 ORDER BY m.ordinal LIMIT %(limit)s;
 
 -- name: calls_of_turns
-SELECT call_id, turn_id, name, args, status, result, is_error, risk, duration_ms, approval
-FROM tool_calls WHERE turn_id = ANY(%(ids)s) ORDER BY turn_id, created_at, position;
+-- What a call would do stands in the last request to allow it; one that nobody was asked about has none.
+SELECT c.call_id, c.turn_id, c.name, c.args, c.status, c.result, c.is_error, c.risk, c.duration_ms, c.approval,
+       a.title, a.diff
+FROM tool_calls c
+LEFT JOIN LATERAL (
+    SELECT title, diff FROM approvals
+    WHERE turn_id = c.turn_id AND call_id = c.call_id AND kind = 'tool_call' ORDER BY requested_at DESC, id DESC LIMIT 1
+) a ON true
+WHERE c.turn_id = ANY(%(ids)s) ORDER BY c.turn_id, c.created_at, c.position;
 
 -- name: count_sessions
 SELECT count(*) AS count FROM sessions;

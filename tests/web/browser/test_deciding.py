@@ -27,7 +27,7 @@ def test_click_allows_once(dash: Dash) -> None:
     page = dash.page()
     begin(page, "run a command")
     _call_is(page, "waiting")
-    assert page.title() == "(1) cos"
+    expect(page).to_have_title("(1) cos")
     armed_card(page)
     page.get_by_role("button", name="Allow once").click()
     expect(page.locator(".card .outcome")).to_contain_text("✓ allowed by web")

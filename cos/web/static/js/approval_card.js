@@ -71,15 +71,20 @@ export class ApprovalCard {
 
   #drawHead(approval) {
     const isQuestion = approval.kind === 'question';
-    this.head.replaceChildren(
+    this.head.replaceChildren(...[
       el('div', { class: 'line' }, el('strong', { text: isQuestion ? 'A question for you' : words.oneLine(approval.tool) }),
         isQuestion ? null : el('span', { class: `risk risk-${words.oneLine(approval.risk)}`, text: words.oneLine(approval.risk) }), this.age),
-      button(words.oneLine(approval.session_title) || 'session', () => this.openSession(approval.session_id), { class: 'link', tabindex: '-1', title: 'open this session' }),
-      el('span', { class: 'about', text: words.oneLine([approval.root_title ? `← ${approval.root_title}` : '', approval.profile_id, ...(approval.tags ?? []).map((tag) => `#${tag}`)].filter(Boolean).join(' · ')) }),
-    );
+      this.#sessionLink(approval.session_title, approval.session_id, ''),
+      approval.root_title === null ? null : this.#sessionLink(approval.root_title, approval.root_session_id, '← '),
+      el('span', { class: 'about', text: words.oneLine([approval.profile_id, ...(approval.tags ?? []).map((tag) => `#${tag}`)].join(' · ')) }),
+    ].filter((node) => node !== null));
     if (approval.reason && !isQuestion) this.head.append(el('p', { class: 'reason', text: words.oneLine(approval.reason) }));
     if (approval.status === 'pending') tick(this.age, () => ageWords(approval));
     else stopTick(this.age);
+  }
+
+  #sessionLink(title, id, before) {
+    return button(`${before}${words.oneLine(title)}`, () => this.openSession(id), { class: 'link', tabindex: '-1', title: 'open this session' });
   }
 
   #drawDetail(approval) {

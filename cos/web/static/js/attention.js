@@ -36,7 +36,7 @@ export class Attention {
 
   #requested(approval) {
     const what = approval.kind === 'question' ? 'A question for you' : `Approval of ${oneLine(approval.tool)}`;
-    const where = oneLine(approval.session_title);
+    const where = oneLine(approval.root_title ? `${approval.session_title} ← ${approval.root_title}` : approval.session_title);
     announce(`${what} in ${where}. Press a to go to approvals.`);
     if (!document.hidden || !this.#isOn) return;
     const shown = new Notification(`cos: ${what}`, { body: where, tag: approval.id });

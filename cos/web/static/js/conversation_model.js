@@ -6,6 +6,8 @@
 /** @typedef {{turn_id: string, text: string, thinking: string}} Reply */
 
 const MOST_OUTPUT = 60000;
+/** What a live turn does not say of itself. */
+const KEPT = ['ordinal', 'cost_usd', 'unpriced', 'made_up_usd'];
 
 export class ConversationModel {
   /** @type {any} */
@@ -110,8 +112,8 @@ function byPlace({ ordinal: one }, { ordinal: other }) {
 function putTurn(model, turn) {
   const before = model.turns.get(turn.id);
   if (before && before.status !== 'running' && turn.status === 'running') return;
-  const said = Object.entries(turn).filter(([name, value]) => value !== null || !['ordinal', 'cost_usd'].includes(name));
-  model.turns.set(turn.id, { ordinal: null, cost_usd: null, ...before, ...Object.fromEntries(said) });
+  const said = Object.entries(turn).filter(([name, value]) => value !== null || !KEPT.includes(name));
+  model.turns.set(turn.id, { ordinal: null, cost_usd: null, unpriced: null, made_up_usd: null, ...before, ...Object.fromEntries(said) });
 }
 
 /** A piece of a reply; of one that is there as a whole already it means nothing. */
@@ -211,11 +213,11 @@ const TAKERS = {
     model.notices.set(turnId, [...(model.notices.get(turnId) ?? []), { level, text }]);
     return new Set([turnId]);
   },
-  'session.cost.changed': (model, { cost_usd: usd, unpriced, turns = {} }) => {
-    if (model.session) Object.assign(model.session, { cost_usd: usd, unpriced });
-    for (const [id, cost] of Object.entries(turns)) {
+  'session.cost.changed': (model, { turns, ...spent }) => {
+    if (model.session) Object.assign(model.session, spent);
+    for (const [id, own] of Object.entries(turns)) {
       const turn = model.turns.get(id);
-      if (turn) model.turns.set(id, { ...turn, cost_usd: cost });
+      if (turn) model.turns.set(id, { ...turn, ...own });
     }
     return new Set(Object.keys(turns));
   },

@@ -191,11 +191,11 @@ export class ConversationHead {
       this.meter.hidden = true;
       return;
     }
-    const cost = words.cost(session.cost_usd, session.unpriced);
+    const cost = words.cost(session);
     this.about.replaceChildren(
       el('span', { text: words.oneLine(session.profile_id) }),
       ...(session.tags ?? []).map((tag) => el('span', { class: 'tag', text: `#${words.oneLine(tag)}` })),
-      ...(cost ? [el('span', { class: 'cost', text: cost, title: `exactly $${session.cost_usd}` })] : []),
+      ...(cost ? [el('span', { class: 'cost', text: cost, title: words.exactCost(session) })] : []),
     );
     this.#context(session.context);
   }

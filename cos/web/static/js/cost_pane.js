@@ -3,7 +3,7 @@
 import { read } from './api.js';
 import { bar, dayChart, withoutGaps } from './chart.js';
 import { byId, el, setAttribute, setText } from './dom.js';
-import { money, oneLine, plural } from './words.js';
+import { cost, exactCost, isMadeUp, money, oneLine, plural } from './words.js';
 
 const FIXED = ['profile', 'model', 'session', 'day'];
 const PERIODS = { today: 0, week: 6, month: null, all: undefined };
@@ -59,15 +59,14 @@ export class CostPane {
     }
   }
 
-  #draw({ groups, total, days, made_up_usd: madeUp }) {
+  #draw({ groups, total, days }) {
     if (total === null) {
       setText(byId('cost-note'), 'Cost is not recorded: the plugin "bill" is off.');
       return;
     }
-    const sum = total;
-    setText(byId('cost-total'), amount(sum));
-    setAttribute(byId('cost-total'), 'title', sum.cost_usd === null ? null : `exactly $${sum.cost_usd}`);
-    setText(byId('cost-note'), notes(sum, madeUp));
+    setText(byId('cost-total'), amount(total));
+    setAttribute(byId('cost-total'), 'title', exactCost(total));
+    setText(byId('cost-note'), notes(total));
     const most = Math.max(0, ...groups.map((group) => Number(group.cost_usd ?? 0)));
     this.#list.replaceChildren(...groups.map((group) => this.#row(group, most)));
     const all = withoutGaps(days ?? []);
@@ -76,35 +75,30 @@ export class CostPane {
   }
 
   #row(group, most) {
-    const isDemo = group.made_up_usd && group.made_up_usd === group.cost_usd && Number(group.cost_usd) > 0;
     const name = group.label === null || group.label === undefined ? '(none)' : oneLine(group.title ?? group.label);
-    const figure = `${amount(group)}${isDemo ? ' demo' : ''}`;
     return el(
       'li',
       {},
       el('span', { class: 'label', text: name, title: name }),
-      el('span', { class: 'figure', text: figure, title: group.cost_usd === null ? false : `exactly $${group.cost_usd}` }),
+      el('span', { class: 'figure', text: amount(group), title: exactCost(group) }),
       bar(most > 0 ? Number(group.cost_usd ?? 0) / most : 0),
       el('span', { class: 'about', text: [plural(group.calls, 'call'), apart(group)].filter(Boolean).join(' ') }),
     );
   }
 }
 
-function amount({ cost_usd: usd, calls, unpriced }) {
-  if (calls === 0) return 'no call';
-  // Nothing known and something without a price: that is no zero.
-  if (usd === null || (unpriced && !/[1-9]/.test(usd))) return 'no price';
-  return unpriced ? `${money(usd)} +?` : money(usd);
+function amount(group) {
+  return group.calls === 0 ? 'no call' : cost(group) || money(group.cost_usd);
 }
 
 function apart({ calls, unpriced }) {
   return unpriced && unpriced !== calls ? `+ ${plural(unpriced, 'call')} without a price` : '';
 }
 
-function notes(sum, madeUp) {
+function notes(sum) {
   const found = [apart(sum)];
-  if (madeUp && Number(madeUp) > 0) {
-    found.push(madeUp === sum.cost_usd ? 'all of it is made up by the demo' : `incl. ${money(madeUp)} made up by the demo`);
+  if (/[1-9]/.test(sum.made_up_usd)) {
+    found.push(isMadeUp(sum) ? 'all of it is made up by the demo' : `incl. ${money(sum.made_up_usd)} made up by the demo`);
   }
   return found.filter(Boolean).join(' · ');
 }

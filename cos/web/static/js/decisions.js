@@ -16,10 +16,6 @@
  */
 
 const WIDER = { session: 'for this session', always: 'always' };
-const RULES = {
-  session: 'Allows this, and what is like it, until the session ends.',
-  always: "Writes a rule into the profile's settings: it will not be asked again.",
-};
 const WHOLE = { key: 'v', label: 'Whole text', style: 'quiet', whole: true };
 
 /** @returns {Decision[]} of a tool call */
@@ -37,10 +33,10 @@ export function decisionsOf(approval, confirming) {
       { key: 'b', label: 'Back', style: 'quiet', confirm: null },
     ];
   }
-  const wider = (approval.can_keep === false ? [] : ['session', 'always']).map((choice) => ({
+  const wider = (approval.keeps ? ['session', 'always'] : []).map((choice) => ({
     key: choice === 'session' ? 's' : 'a',
     label: choice === 'session' ? 'For this session …' : 'Always …',
-    confirm: { choice, rule: ruleOf(approval, choice) },
+    confirm: { choice, rule: approval.keeps[choice] },
     needsReading: true,
   }));
   return [
@@ -70,10 +66,6 @@ export function questionDecisions(approval, { picked, text }) {
     { key: 'n', label: 'Decline', style: 'bad', answer: { choice: 'deny' } },
     WHOLE,
   ];
-}
-
-function ruleOf(approval, choice) {
-  return approval.keeps ? `${RULES[choice]}\n${approval.keeps}` : RULES[choice];
 }
 
 const ENDS = {

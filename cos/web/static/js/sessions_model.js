@@ -24,8 +24,9 @@ export class SessionsModel extends Emitter {
       const page = await read('sessions', { filter: this.filter, limit: 50 });
       if (mine !== this.#reading) return;
       const found = new Map(page.sessions.map((session) => [session.id, session]));
-      const isKept = (row) => !found.has(row.id) && found.has(row.parent_session_id);
-      this.rows = new Map([...found, ...[...this.rows].filter(([, row]) => isKept(row))]);
+      // Parents stand before their children here, so that those of a child that is kept are kept, too.
+      for (const [id, row] of this.rows) if (!found.has(id) && found.has(row.parent_session_id)) found.set(id, row);
+      this.rows = found;
       this.next = page.next;
       this.emit('trouble', null);
     } catch (error) {
@@ -62,8 +63,8 @@ export class SessionsModel extends Emitter {
   /** The children of a session stand below it from now on. */
   async readChildren(sessionId) {
     try {
-      const page = await read('sessions', { parent: sessionId, limit: 50 });
-      for (const session of page.sessions) if (session.parent_session_id === sessionId) this.rows.set(session.id, session);
+      const page = await read('sessions', { parent: sessionId });
+      for (const session of page.sessions) this.rows.set(session.id, session);
       this.emit('change');
     } catch (error) {
       this.emit('trouble', error.message);

@@ -158,7 +158,8 @@ class Row {
     setText(this.glyph, state.glyph);
     setText(this.title, words.oneLine(row.title) || 'untitled');
     setAttribute(this.title, 'title', row.title);
-    setText(this.cost, words.cost(row.cost_usd, row.unpriced));
+    setText(this.cost, words.cost(row));
+    setAttribute(this.cost, 'title', words.exactCost(row));
     setText(this.about, [row.profile_id, ...(row.tags ?? []).map((tag) => `#${tag}`)].map(words.oneLine).join('  '));
     const count = row.children ?? 0;
     this.children.hidden = !count;

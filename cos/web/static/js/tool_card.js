@@ -11,6 +11,7 @@ const MOST_TEXT = 60000;
 export class ToolCard {
   #call = null;
   #output = '';
+  #content = null;
   /** What the user chose; null until then. @type {boolean|null} */
   #open = null;
   #parts = { key: '', nodes: [] };
@@ -36,10 +37,15 @@ export class ToolCard {
     this.node = el('section', { class: 'call' }, this.head, this.note, this.answer, this.body);
   }
 
-  /** @param {any} call a ToolCall, or what is known of one @param {{text: string, cut: boolean}|undefined} output */
-  update(call, output) {
+  /**
+   * @param {any} call a ToolCall, or what is known of one
+   * @param {{text: string, cut: boolean}|undefined} output
+   * @param {string|null} content of the message with its result
+   */
+  update(call, output, content) {
     const text = output ? (output.cut ? '… earlier output is not shown\n' : '') + output.text : '';
-    if (call === this.#call && text === this.#output) return;
+    if (call === this.#call && text === this.#output && content === this.#content) return;
+    this.#content = content;
     this.#call = call;
     this.#output = text;
     const state = words.callState(call.status);
@@ -87,7 +93,7 @@ export class ToolCard {
   }
 
   #fill() {
-    const call = this.#call;
+    const call = { ...this.#call, result: this.#call.result ?? this.#content };
     const key = JSON.stringify([call.args, call.diff, call.result, call.status]);
     if (key !== this.#parts.key) this.#parts = { key, nodes: partsOf(call) };
     const { nodes } = this.#parts;

@@ -71,7 +71,8 @@ export class TurnView {
     }
     setText(this.status, isRunning || turn.status === 'completed' ? '' : statusWord(turn.status));
     setText(this.usage, isRunning ? '' : usageWords(turn.usage));
-    setText(this.cost, words.cost(turn.cost_usd, turn.unpriced ?? (isRunning ? 0 : null)));
+    setText(this.cost, words.cost(turn));
+    setAttribute(this.cost, 'title', words.exactCost(turn));
   }
 }
 
@@ -128,7 +129,8 @@ function addReply(found, model, message, { results, seen, turn }) {
   if (message.text || message.html) found.push({ key: message.id, kind: 'assistant', args: [message, false] });
   for (const { id, name, args } of message.tool_calls ?? []) {
     seen.add(id);
-    addCall(found, model, model.calls.get(id) ?? guessed(model, { id, name, args }, results.get(id), turn));
+    const result = results.get(id);
+    addCall(found, model, model.calls.get(id) ?? guessed(model, { id, name, args }, result, turn), result?.content);
   }
 }
 
@@ -138,8 +140,9 @@ function addLive(found, id, reply) {
   if (reply.text) found.push({ key: id, kind: 'assistant', args: [reply, true] });
 }
 
-function addCall(found, model, call) {
-  found.push({ key: `call ${call.call_id}`, kind: 'call', args: [call, model.output.get(call.call_id)] });
+/** `content`: of the message with its result, which counts where the call came without it. */
+function addCall(found, model, call, content = null) {
+  found.push({ key: `call ${call.call_id}`, kind: 'call', args: [call, model.output.get(call.call_id), content] });
 }
 
 /** Of a call nothing but its messages is known. It is not called ok when its result is an error. */

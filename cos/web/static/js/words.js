@@ -101,14 +101,27 @@ function plainDecimal(decimal) {
 }
 
 /**
- * What is known of a cost; what has no price is named and never counted as zero; empty when nothing was called.
- * @param {string|null} usd
- * @param {number|boolean|null} unpriced
+ * What is known of a cost; what has no price is named and never counted as zero, what nobody pays is `demo`; empty
+ * when nothing was called.
+ * @param {{cost_usd: string|null, unpriced: number|null, made_up_usd: string|null}} spent of a session, a turn, a group
  */
-export function cost(usd, unpriced) {
-  if (usd === null || usd === undefined) return unpriced ? 'no price' : '';
-  if (!/[1-9]/.test(usd)) return unpriced ? 'no price' : '';
-  return unpriced ? `${money(usd)} +?` : money(usd);
+export function cost(spent) {
+  const { cost_usd: usd, unpriced } = spent;
+  if (usd === null || usd === undefined || !/[1-9]/.test(usd)) return unpriced ? 'no price' : '';
+  return `${money(usd)}${isMadeUp(spent) ? ' demo' : ''}${unpriced ? ' +?' : ''}`;
+}
+
+/** Said where the exact amount is. @param {{cost_usd: string|null, made_up_usd: string|null}} spent */
+export function exactCost(spent) {
+  if (!spent.cost_usd) return null;
+  const part = /[1-9]/.test(spent.made_up_usd ?? '') ? `, of which $${spent.made_up_usd} are made up by the demo` : '';
+  return `exactly $${spent.cost_usd}${isMadeUp(spent) ? ', made up by the demo: nobody pays it' : part}`;
+}
+
+/** Whether all of it is: an amount at prices that only the demo has. */
+export function isMadeUp({ cost_usd: usd, made_up_usd: madeUp }) {
+  const plain = (decimal) => String(decimal).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
+  return /[1-9]/.test(usd ?? '') && plain(usd) === plain(madeUp);
 }
 
 export const plural = (count, word) => `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`;
