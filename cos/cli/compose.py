@@ -108,8 +108,7 @@ async def _compose(
     await _apply_schemas(database, config, profiles)
     journal, sessions, feed, hooks = PostgresJournal(database), Sessions(database), LiveFeed(), HookBus()
     sweeper = await _close_orphans(database, journal, feed)
-    keys_in = [entry.settings.api_key_env for entry in profiles.values()]
-    host = plugin_host(database, config, list(profiles), feed.publish, keys_in=keys_in)
+    host = plugin_host(database, config, list(profiles), feed.publish, keys_in=_key_variables(profiles))
     plugins = await load_plugins(config.settings.plugins, config.plugin_settings, paths.plugins_dir, hooks, host=host)
     skills = SkillShelf({name: entry.folder for name, entry in profiles.items()})
     tools = installed_tools(plugins, database, skills, lambda: delegation)
@@ -157,6 +156,10 @@ async def _compose(
     )
     _add_commands(core, agents, ContextCommand(contexts, journal, agents, providers))
     return core
+
+
+def _key_variables(profiles: Mapping[str, Profile]) -> list[str]:
+    return [entry.settings.api_key_env for entry in profiles.values()]
 
 
 def _stored_turns(database: Database, sweeper: Sweeper, again: Callable[..., Awaitable[object]]) -> StoredTurns:

@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
@@ -132,6 +133,8 @@ class PluginContext:
         """
         self._registrations = registrations
         self._host = host or PluginHost()
+        self.child_environment: Callable[[], dict[str, str]] = partial(without_secrets, os.environ, self._host.keys_in)
+        """Gives the environment for a program that the plugin starts: the user's, without keys, tokens and passwords."""
 
     @property
     def has_database(self) -> bool:
@@ -148,10 +151,6 @@ class PluginContext:
         if self._host.database is None:
             raise DatabaseError(f"plugin {self.name}: no database is open here")
         return self._host.database
-
-    def child_environment(self) -> dict[str, str]:
-        """The environment for a program that the plugin starts: the user's own, without keys, tokens and passwords."""
-        return without_secrets(os.environ, self._host.keys_in)
 
     def statements(self, topic: str) -> Mapping[str, LiteralString]:
         """The named statements of the plugin's own `sql/<plugin>/queries/<topic>.sql`."""

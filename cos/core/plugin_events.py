@@ -52,7 +52,7 @@ def event_from(kind: type[PluginEvent], session_id: UUID, profile_id: str, text:
             depth=int(told["depth"]),
         )
         return kind(turn=turn, at=datetime.fromisoformat(told["at"]), **told["own"])
-    except (ArithmeticError, AttributeError, CosError, KeyError, TypeError) as error:
+    except (ArithmeticError, AttributeError, CosError, KeyError, RecursionError, TypeError) as error:
         raise ValueError(f"this is no {kind.type}: {error}") from error
 
 

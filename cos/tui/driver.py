@@ -6,9 +6,16 @@ would end with the first failure and its queue would fill up, and the app could 
 
 from __future__ import annotations
 
-from typing import IO, Any
+import os
+import selectors
+from typing import IO, Any, Final
 
 from textual.drivers.linux_driver import LinuxDriver
+
+from cos.tui.terminal_input import TerminalInput
+
+_TICK_SECONDS: Final = 0.1
+_READ_BYTES: Final = 4_096
 
 
 class TerminalDriver(LinuxDriver):
@@ -27,6 +34,18 @@ class TerminalDriver(LinuxDriver):
     def resume_application_mode(self) -> None:
         self._is_lent = False
         super().resume_application_mode()
+
+    def run_input_thread(self) -> None:
+        """As Textual's, with our own reading of the bytes."""
+        terminal = TerminalInput(self._debug)
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                for _ in selector.select(_TICK_SECONDS):
+                    for message in terminal.messages(os.read(self.fileno, _READ_BYTES)):
+                        self.process_message(message)
+                for message in terminal.waited():
+                    self.process_message(message)
 
     def write(self, data: str) -> None:
         if not self._is_lent:

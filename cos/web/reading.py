@@ -61,7 +61,7 @@ class Reading:
     async def sessions(self, request: Request) -> Json:
         if request.query_params.get("parent"):
             return await self._children(request.query_params["parent"])
-        limit, bill = _number(request, "limit", 50, MOST), self._core.session_list.knows_cost
+        limit, bill = _limit(request, 50), self._core.session_list.knows_cost
         try:
             query = parse_session_query(
                 request.query_params.get("filter", ""),
@@ -89,7 +89,7 @@ class Reading:
     async def messages(self, request: Request) -> Json:
         session = await self._named(request)
         before = _number(request, "before", 0, 2**31 - 1) or None
-        limit = _number(request, "limit", 100, MOST)
+        limit = _limit(request, 100)
         page = await self._core.sessions.transcript(session.id, before=before, limit=limit)
         messages = await asyncio.to_thread(_objects, session.id, page.messages)
         tools = await self._hub.snapshots.calls(session.id, messages, {})
@@ -97,7 +97,7 @@ class Reading:
 
     async def turns(self, request: Request) -> Json:
         session = await self._named(request)
-        after, limit = _number(request, "after", 0, 2**31 - 1), _number(request, "limit", 100, MOST)
+        after, limit = _number(request, "after", 0, 2**31 - 1), _limit(request, 100)
         rows = await self._core.session_turns.page(session.id, after=after, limit=limit + 1)
         running = await self._core.session_turns.running(session.id)
         channel, page = self._hub.channels.get(session.id), rows[:limit]
@@ -140,12 +140,16 @@ def _objects(session_id: UUID, rows: list[MessageRow]) -> list[Json]:
     return [stored_message(session_id, row) for row in rows]
 
 
-def _number(request: Request, name: str, default: int, most: int) -> int:
+def _limit(request: Request, default: int) -> int:
+    return _number(request, "limit", default, MOST, least=1)
+
+
+def _number(request: Request, name: str, default: int, most: int, *, least: int = 0) -> int:
     text = request.query_params.get(name)
     if text is None:
         return default
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and int(text) <= most):
-        raise RequestError("bad_request", f"{name}: {text!r} is no whole number from 0 to {most}")
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
+        raise RequestError("bad_request", f"{name}: {text!r} is no whole number from {least} to {most}")
     return int(text)
 
 
@@ -167,5 +171,5 @@ def _place(cursor: str | None) -> Place | None:
     try:
         at, session_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         return datetime.fromisoformat(at), UUID(session_id)
-    except (ValueError, TypeError, AttributeError, binascii.Error):
+    except (ValueError, TypeError, AttributeError, RecursionError, binascii.Error):
         raise RequestError("bad_request", "after: it is not what an answer gave as next") from None

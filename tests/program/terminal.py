@@ -59,6 +59,10 @@ class Terminal:
         self.until(f"││ {text}")
         self.press("enter")
 
+    def send(self, data: bytes) -> None:
+        """What a terminal would send, as it is."""
+        os.write(self._child.child_fd, data)
+
     def until(self, *wanted: str, gone: str | None = None, seconds: float = PATIENCE_SECONDS) -> str:
         """Read until all of `wanted` is on screen and `gone` is not; the screen's text, with runs of blanks as one."""
         deadline = time.monotonic() + seconds

@@ -133,3 +133,15 @@ def test_chat_without_a_terminal_says_what_to_use(program: Program) -> None:
     done = program.run("chat")
     assert (done.returncode, done.stdout) == (2, "")
     assert "cos ask" in done.stderr
+
+
+@pytest.mark.parametrize("data", [b"caf\xe9 \xff\xfe", b"\x1b[999999999999;5u"])
+def test_bytes_that_mean_nothing_do_not_end_the_app(program: Program, data: bytes) -> None:
+    """A terminal in Latin-1 sends what is no UTF-8, and a paste may hold any key of a newer terminal."""
+    chat = program.chat("--profile", "demo")
+    chat.until("demo · area:demo")
+    chat.send(data)
+    chat.type("hello there")
+    chat.until("hello there")
+    chat.press("ctrl+c")  # It clears what was written.
+    assert _quit(chat) == 0

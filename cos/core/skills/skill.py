@@ -97,7 +97,11 @@ def _entries(text: str, file: Path) -> dict[str, tuple[str | None, int]]:
         raise ConfigError(problem, file=file, line=1)
     if text.count("[") + text.count("{") > _MOST_BRACKETS:
         raise ConfigError(f"the front matter has more than {_MOST_BRACKETS} brackets", file=file, line=1)
-    loader = yaml.SafeLoader(text)
+    try:
+        loader = yaml.SafeLoader(text)
+    except yaml.reader.ReaderError as error:
+        problem = f"the front matter holds a hidden character, U+{error.character:04X}: remove it"
+        raise ConfigError(problem, file=file, line=text.count("\n", 0, error.position) + 2) from error
     try:
         node = loader.get_single_node()
         if node is not None:
