@@ -87,7 +87,7 @@ class Keeper:
         cost: UUID | None = None,
         approvals: bool = False,
     ) -> None:
-        """Read it soon: a session's row, its queue, its newest turn, all of it, the reply that another process streams
+        """Read it soon: a session's row, its queue, its newest turns, all of it, the reply that another process streams
         in it; the cost of a turn of `session`.
         """
         marks = self._marks
@@ -124,7 +124,7 @@ class Keeper:
         await self._each(taken.queues - taken.touched, self._catching_up.tell_queue)
         await self._each(taken.touched, self._catching_up.of)
         await self._each(taken.replies - taken.touched, self._catching_up.tell_reply)
-        await self._each(taken.turns, self._catching_up.tell_newest_turn)
+        await self._each(taken.turns, self._catching_up.tell_turns)
         if taken.costs:
             await self._tell_costs(taken.costs)
         if taken.sessions and self._hub.clients:

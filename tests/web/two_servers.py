@@ -145,7 +145,8 @@ class Trial:
             await self._try("start", who)
         for _ in range(self._chance.randrange(4, 12)):
             count = self._chance.randrange(1, 5)
-            steps = [(self._chance.choice(WHAT), self._chance.randrange(2)) for _ in range(count)]
+            drawn = [(self._chance.choice(WHAT), self._chance.randrange(2)) for _ in range(count)]
+            steps = [step for place, step in enumerate(drawn) if step[0] != "crash" or step not in drawn[:place]]
             self.did += [f"{what}{who}" for what, who in steps] + ["|"]
             await asyncio.gather(*(self._try(what, who) for what, who in steps))
             await asyncio.sleep(self._chance.random() * self._chance.choice((0.05, 0.3, 0.8)))
