@@ -119,6 +119,7 @@ class Hub:
         except BaseException:
             self.unsubscribe(client, session_id)
             raise
+        self.keeper.given(payload["approvals"])
         channel.known.begin(payload["messages"], payload["turns"])
         if self.live.of(session_id) is None:
             self.keeper.wake(touched=session_id)  # What another process did meanwhile was not told to it yet.
