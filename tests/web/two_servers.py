@@ -80,6 +80,9 @@ class Server:
         assert found is not None, self._log.read_text()
         self.url = found[1]
 
+    def address(self) -> str:
+        return self.url
+
     def kill(self) -> None:
         if self._process is not None:
             with self._process as process:
@@ -103,7 +106,7 @@ class Trial:
 
     def __init__(self, program: Program, folder: Path, seed: int, *, drop_every: int) -> None:
         self.servers = [Server(program, folder / f"server{number}.log") for number in (1, 2)]
-        self.clients = [PageClient(lambda server=server: server.url, drop_every=drop_every) for server in self.servers]  # type: ignore[misc]
+        self.clients = [PageClient(server.address, drop_every=drop_every) for server in self.servers]
         self.did: list[str] = []
         self.crashes = 0
         self.rounds = 0
