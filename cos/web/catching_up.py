@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from cos.web.frames import Notice
 from cos.web.known import QUEUE
-from cos.web.objects import stored_call, stored_message, thinking_of, turn_object
+from cos.web.objects import Json, stored_call, stored_message, thinking_of
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from cos.web.core_port import WebCore
     from cos.web.hub import Hub
 
-NEWEST_TURNS: Final = 3
+FORMER_TURNS: Final = 3
+"""Turns that have ended and are looked at nevertheless: what they cost may be known later."""
 PAGE: Final = 200
 
 
@@ -30,11 +31,12 @@ class CatchingUp:
     async def of(self, session_id: UUID) -> None:
         """Tell what is new."""
         session = await self._core.sessions.get(session_id)
-        await self._tell_turns(session, NEWEST_TURNS, is_open=True)
+        await self._tell_rewound(session_id)
+        await self._tell_turns(session, is_open=True)
         await self._tell_messages(session_id)
         await self.tell_queue(session_id)
         await self.tell_reply(session_id)
-        await self._tell_turns(session, NEWEST_TURNS, is_open=False)
+        await self._tell_turns(session, is_open=False)
 
     async def tell_reply(self, session_id: UUID) -> None:
         """What was added to the reply that another process streams."""
@@ -51,25 +53,39 @@ class CatchingUp:
         if channel is not None and channel.known.is_news(QUEUE, queue):
             channel.tell(Notice(action="session.queue.changed", payload=queue, key=QUEUE))
 
-    async def tell_newest_turn(self, session_id: UUID) -> None:
-        """Of a turn that runs here: what its events do not carry."""
+    async def tell_turns(self, session_id: UUID) -> None:
+        """Of turns that run here: what their events do not carry."""
         session = await self._core.sessions.get(session_id)
-        rows = await self._core.session_turns.newest(session_id, 1)
-        costs = await self._hub.money.of_turns([row.id for row in rows])
-        channel = self._hub.channels.get(session_id)
-        if channel is None:
-            return
-        for row in rows:
-            turn = turn_object(session, row, costs.get(row.id))
-            channel.known.is_news(("turn", row.id, row.completed_at is None), turn)
-            channel.tell(Notice(action="session.turn.updated", payload=turn))
+        for turn in await self._new_turns(session):
+            channel = self._hub.channels.get(session_id)
+            if channel is not None and channel.known.is_news(_key(turn), turn):
+                channel.tell(Notice(action="session.turn.updated", payload=turn))
 
-    async def _tell_turns(self, session: Session, count: int, *, is_open: bool) -> None:
+    async def _tell_rewound(self, session_id: UUID) -> None:
+        undone = await self._core.session_turns.undone(session_id)
+        channel = self._hub.channels.get(session_id)
+        if channel is not None:
+            gone = [turn_id for turn_id in undone if channel.known.is_news(("undone", turn_id), {})]
+            if gone:
+                channel.tell(Notice(action="session.rewound", payload={"turn_ids": gone}))
+
+    async def _new_turns(self, session: Session) -> list[Json]:
+        """Those that have not ended as far as clients know, and a few before them, oldest first."""
+        channel = self._hub.channels.get(session.id)
+        if channel is None:
+            return []
+        after = channel.known.ended
+        if after is None:
+            rows = await self._core.session_turns.newest(session.id, FORMER_TURNS)
+        else:
+            rows = await self._core.session_turns.page(session.id, after=max(0, after - FORMER_TURNS), limit=PAGE)
+        return await self._hub.snapshots.turns(session, rows)
+
+    async def _tell_turns(self, session: Session, *, is_open: bool) -> None:
         """The turns that run, or those that have ended: a turn's end is told after all that belongs to it."""
-        rows = await self._core.session_turns.newest(session.id, count)
-        rows = [row for row in rows if (row.completed_at is None) == is_open]
-        costs = await self._hub.money.of_turns([row.id for row in rows])
-        found = await self._core.session_turns.calls([row.id for row in rows])
+        turns = await self._new_turns(session)
+        wanted = [turn for turn in turns if (turn["completed_at"] is None) == is_open]
+        found = await self._core.session_turns.calls([turn["id"] for turn in wanted])
         channel = self._hub.channels.get(session.id)
         if channel is None:
             return
@@ -77,12 +93,13 @@ class CatchingUp:
             call, call_id = stored_call(session.id, stored), stored.record.call_id
             if channel.known.is_news(("call", call_id), call):
                 channel.tell(Notice(action="session.tool.updated", payload=call, key=("tool", call_id)))
-        for row in rows:
-            key, turn = ("turn", row.id), turn_object(session, row, costs.get(row.id))
-            is_first = not channel.known.has((*key, is_open))
-            if channel.known.is_news((*key, is_open), turn):
+        for turn in wanted:
+            is_first = not channel.known.has(_key(turn))
+            if channel.known.is_news(_key(turn), turn):
                 what = ("started" if is_open else "completed") if is_first else "updated"
                 channel.tell(Notice(action=f"session.turn.{what}", payload=turn))
+        if not is_open:
+            channel.known.have_ended(turns)
 
     async def _tell_messages(self, session_id: UUID) -> None:
         channel = self._hub.channels.get(session_id)
@@ -96,6 +113,11 @@ class CatchingUp:
                     channel.tell(Notice(action="session.message.added", payload=payload))
             if len(rows) < PAGE:
                 return
+
+
+def _key(turn: Json) -> tuple[str, UUID, bool]:
+    """What it is told under: its end is news whatever was told before."""
+    return "turn", turn["id"], turn["completed_at"] is None
 
 
 def _tell_reply(channel: Channel, reply: OpenReply) -> None:

@@ -119,9 +119,10 @@ class Hub:
         except BaseException:
             self.unsubscribe(client, session_id)
             raise
-        channel.known.begin(max((message["ordinal"] for message in payload["messages"]), default=0))
-        if payload["active_turn_id"] is not None and self.live.of(session_id) is None:
-            self.keeper.wake(touched=session_id)  # Another process runs it.
+        self.keeper.given(payload["approvals"])
+        channel.known.begin(payload["messages"], payload["turns"])
+        if self.live.of(session_id) is None:
+            self.keeper.wake(touched=session_id)  # What another process did meanwhile was not told to it yet.
         client.begin(session_id, [channel.snapshot(payload, seq)], seq - 1)
         return seq, False
 

@@ -15,7 +15,7 @@ from cos.web.frames import Notice
 from cos.web.objects import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
     from uuid import UUID
 
     from cos.web.core_port import WebCore
@@ -87,7 +87,7 @@ class Keeper:
         cost: UUID | None = None,
         approvals: bool = False,
     ) -> None:
-        """Read it soon: a session's row, its queue, its newest turn, all of it, the reply that another process streams
+        """Read it soon: a session's row, its queue, its newest turns, all of it, the reply that another process streams
         in it; the cost of a turn of `session`.
         """
         marks = self._marks
@@ -124,7 +124,7 @@ class Keeper:
         await self._each(taken.queues - taken.touched, self._catching_up.tell_queue)
         await self._each(taken.touched, self._catching_up.of)
         await self._each(taken.replies - taken.touched, self._catching_up.tell_reply)
-        await self._each(taken.turns, self._catching_up.tell_newest_turn)
+        await self._each(taken.turns, self._catching_up.tell_turns)
         if taken.costs:
             await self._tell_costs(taken.costs)
         if taken.sessions and self._hub.clients:
@@ -163,15 +163,26 @@ class Keeper:
                 key = ("cost", *of_turns)
                 channel.tell(Notice(action="session.cost.changed", payload=payload, key=key))
 
+    def given(self, approvals: Iterable[Json]) -> None:
+        """A client was given these as what waits: it is told of their end, too, if nobody was told of them yet."""
+        for approval in approvals:
+            if approval["id"] not in self.approvals:
+                self._tell_requested(approval)
+                self.wake(approvals=True)
+
     async def _tell_approvals(self) -> None:
+        before = set(self.approvals)
         pending = {row.id: self._hub.snapshots.approval(row) for row in await self._core.desk.pending()}
-        answered = {key: one for key, one in self.approvals.items() if key not in pending}
-        for approval_id, approval in answered.items():
+        for approval_id in before - pending.keys():
             end = await self._core.desk.counted(approval_id)
             told = {"status": "cancelled"} if end is None else {
                 "status": end.decision, "answered_by": end.answered_by, "answer_reason": end.reason,
             }  # fmt: skip
-            self._hub.tell_all(Notice(action="approval.resolved", payload=approval | told))
+            payload = self.approvals.pop(approval_id) | told
+            self._hub.tell_all(Notice(action="approval.resolved", payload=payload))
         for approval_id in pending.keys() - self.approvals.keys():
-            self._hub.tell_all(Notice(action="approval.requested", payload=pending[approval_id]))
-        self.approvals = pending
+            self._tell_requested(pending[approval_id])
+
+    def _tell_requested(self, approval: Json) -> None:
+        self.approvals[approval["id"]] = approval
+        self._hub.tell_all(Notice(action="approval.requested", payload=approval))

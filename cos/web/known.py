@@ -25,14 +25,24 @@ class Known:
 
     ordinal: int | None = None
     """Messages up to this one are with every client; None = nothing was read yet."""
+    ended: int | None = None
+    """Turns up to this one have ended for every client; None = nothing was read yet."""
     is_caught_up: bool = False
     """Since then only what was told counts."""
     _told: OrderedDict[Hashable, str] = field(default_factory=OrderedDict)
 
-    def begin(self, ordinal: int) -> None:
-        """A client begins with a snapshot that ends with this message. Others may have begun with less."""
+    def begin(self, messages: list[Json], turns: list[Json]) -> None:
+        """A client begins with a snapshot of these. Others may have begun with less."""
         if not self.is_caught_up:
+            ordinal = max((message["ordinal"] for message in messages), default=0)
             self.ordinal = ordinal if self.ordinal is None else min(self.ordinal, ordinal)
+            ended = _ended(turns)
+            self.ended = ended if self.ended is None else min(self.ended, ended)
+
+    def have_ended(self, turns: list[Json]) -> None:
+        """Their ends were told, of those that have ended."""
+        if self.ended is not None:
+            self.ended = max(self.ended, _ended(turns))
 
     def forget(self, key: Hashable) -> None:
         """A client begins, who may read something else before it is told again."""
@@ -51,3 +61,8 @@ class Known:
 
     def has(self, key: Hashable) -> bool:
         return key in self._told
+
+
+def _ended(turns: list[Json]) -> int:
+    """The ordinal up to which all of a session's newest turns have ended; oldest first, at most the last is open."""
+    return max((turn["ordinal"] for turn in turns if turn["completed_at"] is not None), default=0)

@@ -69,7 +69,7 @@ class Money:
         wanted = set(turn_ids)
         costs = await self._bill.turns(list(wanted))
         known = {cost.turn_id: cost.with_children for cost in costs if cost.turn_id in wanted}
-        return {turn_id: Spent.of(it) for turn_id, it in known.items() if it.calls > it.unpriced + it.lost}
+        return {turn_id: Spent.of(it) for turn_id, it in known.items() if it.calls > it.lost}
 
     async def report(self, by: str | None, days: Days) -> Json:
         """The answer of `/api/cost`; empty figures without CommonBill."""

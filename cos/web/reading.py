@@ -110,6 +110,7 @@ class Reading:
 
     async def approvals(self, request: Request) -> Json:
         pending = [self._hub.snapshots.approval(row) for row in await self._core.desk.pending()]
+        self._hub.keeper.given(pending)
         return {"approvals": pending} | server_time()
 
     async def cost(self, request: Request) -> Json:

@@ -93,6 +93,20 @@ async def test_the_session_of_an_interrupted_turn_goes_on(core_url: str, tmp_pat
         assert core.provider.requests[1].messages[:5] == core.provider.requests[0].messages
 
 
+async def test_what_waited_behind_the_turn_of_a_gone_process_pauses(core_url: str, database: Database) -> None:
+    gone = await Database(core_url).open()
+    turns = [await open_turn(gone), await open_turn(gone)]
+    sessions = Sessions(database)
+    waits = await sessions.get(turns[0].session_id)
+    await sessions.enqueue(waits, new_id(), UserMessage(text="later"), "cli", None, "queue")
+    await gone.close()
+    async with asyncio.timeout(20):
+        closed = list[TurnInfo]()
+        while len(closed) < 2:
+            closed += await sweep_orphans(database, PostgresJournal(database))
+    assert [(await sessions.get(turn.session_id)).queue_paused for turn in turns] == [True, False]
+
+
 async def cut(admin: psycopg.Connection, database: Database, *, all_of_it: bool) -> None:
     """Cut a living process' connections, or only the one that holds its lock, and wait until the server knows."""
     assert database._lock_holder is not None

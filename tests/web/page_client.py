@@ -9,7 +9,7 @@ import asyncio
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -151,8 +151,8 @@ class PageClient:
                     self.counts["connections"] += 1
                     loads.add(asyncio.create_task(self._load_approvals()))
                 with suppress(UnansweredError):
-                    for ask in self._take(frame):
-                        await ask
+                    for session_id in self._take(frame):
+                        await self._subscribe(session_id)
         finally:
             self._socket = None
             answers, self._open = self._open, {}
@@ -160,23 +160,23 @@ class PageClient:
                 answered(None)
             await asyncio.gather(*loads)
 
-    def _take(self, frame: Json) -> list[Awaitable[None]]:
-        """What has to be asked then."""
+    def _take(self, frame: Json) -> list[str]:
+        """The sessions that have to be asked for then."""
         action, payload = frame["action"], frame["payload"]
         if frame["type"] != "notification":
             self._open.pop(frame["id"])(frame)
         elif action == "hello":
-            return [self._subscribe(session_id) for session_id in self.sessions]
+            return list(self.sessions)
         elif action == "session.resync_required":
             self.sessions[frame["session_id"]].watched.seq = None
-            return [self._subscribe(frame["session_id"])]
+            return [frame["session_id"]]
         elif action in {"approval.requested", "approval.resolved"}:
             self._put(payload)
         elif "seq" in frame and frame["session_id"] in self.sessions:
             return self._of_session(frame, self.sessions[frame["session_id"]])
         return []
 
-    def _of_session(self, frame: Json, followed: Followed) -> list[Awaitable[None]]:
+    def _of_session(self, frame: Json, followed: Followed) -> list[str]:
         watched, is_snapshot = followed.watched, frame["action"] == "session.snapshot"
         if is_snapshot:
             self.counts["snapshots"] += 1
@@ -186,7 +186,7 @@ class PageClient:
         elif watched.seq is None or frame["boot_id"] != followed.boot_id or frame["seq"] <= watched.seq:
             return []
         elif frame.get("first", frame["seq"]) != watched.seq + 1:
-            return [] if followed.is_asking else [self._subscribe(frame["session_id"])]
+            return [] if followed.is_asking else [frame["session_id"]]
         followed.boot_id = frame["boot_id"]
         watched.apply(frame)
         return []

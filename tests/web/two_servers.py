@@ -19,13 +19,13 @@ from tests.fix_home import ASK_ABOUT_COMMANDS
 from tests.postgres.whole_session import NEVER
 from tests.program.fix_program import COS
 from tests.web.page_client import PageClient, UnansweredError
+from tests.web.stored_state import differing, seen_of, stored_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.api_server.server import RecordedRequest
     from tests.program.fix_program import Program
-    from tests.web.page_client import Followed
     from tests.web.reader import Json
 
 READY = re.compile(r"cos: dashboard at (\S+)\n")
@@ -80,6 +80,9 @@ class Server:
         assert found is not None, self._log.read_text()
         self.url = found[1]
 
+    def address(self) -> str:
+        return self.url
+
     def kill(self) -> None:
         if self._process is not None:
             with self._process as process:
@@ -103,7 +106,7 @@ class Trial:
 
     def __init__(self, program: Program, folder: Path, seed: int, *, drop_every: int) -> None:
         self.servers = [Server(program, folder / f"server{number}.log") for number in (1, 2)]
-        self.clients = [PageClient(lambda server=server: server.url, drop_every=drop_every) for server in self.servers]  # type: ignore[misc]
+        self.clients = [PageClient(server.address, drop_every=drop_every) for server in self.servers]
         self.did: list[str] = []
         self.crashes = 0
         self.rounds = 0
@@ -145,7 +148,8 @@ class Trial:
             await self._try("start", who)
         for _ in range(self._chance.randrange(4, 12)):
             count = self._chance.randrange(1, 5)
-            steps = [(self._chance.choice(WHAT), self._chance.randrange(2)) for _ in range(count)]
+            drawn = [(self._chance.choice(WHAT), self._chance.randrange(2)) for _ in range(count)]
+            steps = [step for place, step in enumerate(drawn) if step[0] != "crash" or step not in drawn[:place]]
             self.did += [f"{what}{who}" for what, who in steps] + ["|"]
             await asyncio.gather(*(self._try(what, who) for what, who in steps))
             await asyncio.sleep(self._chance.random() * self._chance.choice((0.05, 0.3, 0.8)))
@@ -286,72 +290,13 @@ class Trial:
             if told != pending:
                 wrong.append(f"{name} approvals: shows {told - pending}, lacks {pending - told}")
             for session_id in self._round.sessions:
-                stored, seen = await self._stored(client, session_id), seen_of(client.sessions[session_id])
-                wrong += [f"{name} {session_id} {line}" for line in _differing(stored, seen)]
+                stored = await stored_of(client, session_id, self._rows)
+                seen = seen_of(client.sessions[session_id])
+                wrong += [f"{name} {session_id} {line}" for line in differing(stored, seen)]
         return wrong
-
-    async def _stored(self, client: PageClient, session_id: str) -> dict[str, Any]:
-        turns = (await client.get(f"/api/sessions/{session_id}/turns"))["turns"]
-        messages = (await client.get(f"/api/sessions/{session_id}/messages?limit=200"))["messages"]
-        calls = self._rows(_CALLS, id=session_id)
-        (queue,) = self._rows(_QUEUE, id=session_id)
-        return {
-            "turns": {turn["id"]: turn for turn in turns},
-            "messages": {message["id"]: placeless(message) for message in messages},
-            "order": order_of(turns, messages),
-            "calls": {row["call_id"]: (row["status"], row["result"]) for row in calls},
-            "queue": {"waiting": queue["waiting"], "paused": queue["paused"]},
-            "streaming": {},
-        }
 
     def _rows(self, query: str, **values: Any) -> list[dict[str, Any]]:
         return self._connection.execute(query.encode(), values).fetchall()
-
-
-def _differing(stored: dict[str, Any], seen: dict[str, Any], place: str = "") -> list[str]:
-    """One line for each value that is not the same."""
-    lines: list[str] = []
-    for key in {**stored, **seen}:
-        one, other = stored.get(key), seen.get(key)
-        if isinstance(one, dict) and isinstance(other, dict):
-            lines += _differing(one, other, f"{place}{key} ")
-        elif one != other or (key in stored) != (key in seen):
-            lines.append(f"{place}{key}:\n    stored {one!r}\n    seen   {other!r}")
-    return lines
-
-
-def placeless(message: Json) -> Json:
-    """A live message has no ordinal yet."""
-    return {name: value for name, value in message.items() if name not in {"ordinal", "created_at"}}
-
-
-def order_of(turns: list[Json], messages: list[Json]) -> dict[str, Any]:
-    """As the page sorts them."""
-
-    def place(one: Json) -> float:
-        return float("inf") if one["ordinal"] is None else one["ordinal"]
-
-    ordered = [turn["id"] for turn in sorted(turns, key=place)]
-    of_turns = {
-        turn_id: [one["id"] for one in sorted(messages, key=place) if one["turn_id"] == turn_id] for turn_id in ordered
-    }
-    return {"turns": ordered, "messages": of_turns}
-
-
-def seen_of(followed: Followed) -> dict[str, Any]:
-    """In the form of `_stored`."""
-    seen = followed.watched
-    return {
-        "turns": seen.turns,
-        "messages": {key: placeless(message) for key, message in seen.messages.items()},
-        "order": order_of(list(seen.turns.values()), list(seen.messages.values())),
-        "calls": {key: (call["status"], call["result"]) for key, call in seen.tools.items()},
-        "queue": {
-            "waiting": [[one["id"], one["text"], one["mode"]] for one in seen.queue.get("waiting", [])],
-            "paused": seen.queue.get("paused"),
-        },
-        "streaming": {} if seen.active else {key: piece for key, piece in seen.streaming.items() if piece},
-    }
 
 
 _MOVING = """
@@ -368,9 +313,3 @@ _CLOSED = """SELECT id, status, completed_at, error, usage::text, stop_reason FR
 _TEXTS = """SELECT body->>'text' AS text FROM messages
     WHERE session_id = ANY(%(ids)s::uuid[]) AND role = 'user' AND body->>'text' ~ '^m[0-9]+$'
     UNION ALL SELECT body->>'text' FROM queued_messages WHERE session_id = ANY(%(ids)s::uuid[])"""
-_CALLS = """SELECT c.call_id, c.status, c.result FROM tool_calls c JOIN turns t ON t.id = c.turn_id
-    WHERE c.session_id = %(id)s AND t.undone_at IS NULL"""
-_QUEUE = """SELECT queue_paused AS paused, COALESCE(
-        (SELECT json_agg(json_build_array(q.id, q.body->>'text', q.mode) ORDER BY q.id)
-         FROM queued_messages q WHERE q.session_id = s.id), '[]') AS waiting
-    FROM sessions s WHERE s.id = %(id)s"""

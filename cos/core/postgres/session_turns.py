@@ -39,7 +39,7 @@ class StoredCall:
 
 
 class SessionTurns:
-    """Reads only; turns that were undone are left out."""
+    """Reads only; turns that were undone are left out where nothing else is said."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -66,6 +66,11 @@ class SessionTurns:
         parameters = {"session_id": session_id, "limit": limit}
         rows = await self._database.fetch(self._sql["turns_before_newest"], parameters)
         return await self.page(session_id, after=rows[0]["after"], limit=limit + 1)
+
+    async def undone(self, session_id: UUID) -> list[UUID]:
+        """Those that nobody sees any more, oldest first."""
+        rows = await self._database.fetch(self._sql["undone_turns"], {"session_id": session_id})
+        return [row["id"] for row in rows]
 
     async def messages_after(self, session_id: UUID, ordinal: int, limit: int) -> list[MessageRow]:
         """Oldest first, inactive ones included."""

@@ -72,12 +72,12 @@ class Sweeper:
         return closed
 
     async def close_left(self, turn_id: UUID) -> bool:
-        """Close another process' turn if its owner is gone; False while the owner lives.
+        """Close another process' turn if its owner is gone, for a caller who goes on; False while the owner lives.
 
         Raises:
             DatabaseError: that is not certain yet; it will be in a moment.
         """
-        for turn, state in await look_for_owners(self._database, self._journal, turn_id):
+        for turn, state in await look_for_owners(self._database, self._journal, turn_id, goes_on=True):
             if state == "gone":
                 self._say([turn])
             elif state == "away":
@@ -97,9 +97,12 @@ async def sweep_orphans(database: Database, journal: PostgresJournal) -> list[Tu
 
 
 async def look_for_owners(
-    database: Database, journal: PostgresJournal, turn_id: UUID | None = None
+    database: Database, journal: PostgresJournal, turn_id: UUID | None = None, *, goes_on: bool = False
 ) -> list[tuple[TurnInfo, OwnerState]]:
-    """The open turns of other processes (only `turn_id` unless None); those whose owner is gone are closed now."""
+    """The open turns of other processes (only `turn_id` unless None); those whose owner is gone are closed now.
+
+    What waited behind such a turn pauses, unless the caller goes on with it.
+    """
     sql = core_statements("journal")
     found: list[tuple[TurnInfo, OwnerState]] = []
     for row in await database.fetch(sql["orphaned_turns"], {"boot_id": database.boot_id, "turn_id": turn_id}):
@@ -113,6 +116,8 @@ async def look_for_owners(
             if owner["may_come_back"] or database.seconds_since_return < RETURN_SECONDS:
                 return "away"
             await _close(connection, journal, turn, _ENDED)
+            if not goes_on:
+                await connection.execute(sql["pause_left_queue"], {"session_id": turn.session_id})
             return "gone"
 
         found.append((turn, await database.transaction(work)))

@@ -21,6 +21,11 @@ WHERE s.session_id = %(session_id)s AND s.mode = 'steer'
   AND (s.goes_with_id IS NULL OR s.goes_with_id IS DISTINCT FROM %(prompt_id)s)
   AND NOT EXISTS (SELECT 1 FROM queued_messages p WHERE p.id = s.goes_with_id);
 
+-- name: pause_left_queue
+-- Whoever would have gone on with it is gone.
+UPDATE sessions SET queue_paused = true
+WHERE id = %(session_id)s AND EXISTS (SELECT FROM queued_messages WHERE session_id = %(session_id)s);
+
 -- name: has_steers
 SELECT 1 FROM queued_messages s
 WHERE s.session_id = %(session_id)s AND s.mode = 'steer'

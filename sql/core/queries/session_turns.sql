@@ -18,6 +18,9 @@ SELECT COALESCE(min(ordinal) - 1, 0) AS after FROM (
     ORDER BY ordinal DESC LIMIT %(limit)s
 ) AS newest;
 
+-- name: undone_turns
+SELECT id FROM turns WHERE session_id = %(session_id)s AND undone_at IS NOT NULL ORDER BY ordinal;
+
 -- name: open_turn_of
 SELECT id FROM turns WHERE session_id = %(session_id)s AND completed_at IS NULL;
 

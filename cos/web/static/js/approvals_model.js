@@ -13,6 +13,8 @@ export class ApprovalsModel extends Emitter {
   /** @type {Map<string, {approval: any, sent: Sent, said: string}>} */
   held = new Map();
   isLoaded = false;
+  /** Those that were resolved while what waits is being read. @type {Set<string>} */
+  #over = new Set();
 
   /** @param {import('./connection.js').Connection} connection */
   constructor(connection) {
@@ -38,6 +40,7 @@ export class ApprovalsModel extends Emitter {
 
   async reload() {
     const before = new Set(this.held.keys());
+    const over = (this.#over = new Set());
     let page;
     try {
       page = await read('approvals');
@@ -46,7 +49,7 @@ export class ApprovalsModel extends Emitter {
       return;
     }
     const waiting = new Set(page.approvals.map((approval) => approval.id));
-    for (const approval of page.approvals) this.put(approval);
+    for (const approval of page.approvals) if (!over.has(approval.id)) this.put(approval);
     for (const id of before) if (!waiting.has(id)) this.#isGone(id);
     for (const held of this.held.values()) {
       if (held.sent === 'unknown' && held.approval.status === 'pending') held.sent = 'lost';
@@ -64,6 +67,7 @@ export class ApprovalsModel extends Emitter {
   put(approval) {
     const held = this.held.get(approval.id);
     if (held && held.approval.status !== 'pending' && approval.status === 'pending') return;
+    if (approval.status !== 'pending') this.#over.add(approval.id);
     if (!held && approval.status !== 'pending') return;
     this.held.set(approval.id, { approval: { ...held?.approval, ...approval }, sent: held?.sent ?? null, said: held?.said ?? '' });
     if (approval.status !== 'pending') setTimeout(() => this.#forget(approval.id), SHOWN_AFTERWARDS);
