@@ -134,7 +134,7 @@ class PluginContext:
         self._registrations = registrations
         self._host = host or PluginHost()
         self.child_environment: Callable[[], dict[str, str]] = partial(without_secrets, os.environ, self._host.keys_in)
-        """Gives the environment for a program that the plugin starts: the user's, without keys, tokens and passwords."""
+        """Gives the environment for a program that the plugin starts: the user's, without keys and passwords."""
 
     @property
     def has_database(self) -> bool:

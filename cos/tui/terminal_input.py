@@ -32,7 +32,7 @@ class TerminalInput:
 
 
 class _Parser(XTermParser):
-    def _parse_extended_key(self, sequence: str) -> list[events.Key] | None:
+    def _parse_extended_key(self, sequence: str) -> list[events.Key] | None:  # type: ignore[override]
         """None for the key of a character that does not exist."""
         try:
             return super()._parse_extended_key(sequence)
