@@ -34,7 +34,8 @@ async def test_many_turns_between_two_looks_are_all_told(dashboard: Served, core
         seen = await subscribed(client, str(session_id))
         for number in range(1, 8):
             await asked(other, str(number), session_id)
-        await client.until(lambda _: seen.texts == [str(number) for number in range(8)] and not seen.active)
+        await client.until(lambda _: len(seen.turns) == 8 and not seen.active)
+        assert seen.texts == [str(number) for number in range(8)]
         assert [turn["status"] for turn in seen.turns.values()] == ["completed"] * 8
 
 
