@@ -65,7 +65,7 @@ def paths(tmp_path: Path) -> Paths:
     return Paths(config_dir=tmp_path, data_dir=tmp_path, source="COS_HOME")
 
 
-@tries(150)
+@tries(60)
 @given(data=st.one_of(spoiled(CONFIG), st.binary(max_size=200)))
 def test_any_commonos_toml(paths: Paths, data: bytes) -> None:
     paths.config_file.write_bytes(data)
@@ -76,7 +76,7 @@ def test_any_commonos_toml(paths: Paths, data: bytes) -> None:
         assert "HIDDENWORD" not in str(error)
 
 
-@tries(150)
+@tries(60)
 @given(data=st.one_of(spoiled(PROFILE), st.binary(max_size=200)), soul=st.binary(max_size=60))
 def test_any_profile(paths: Paths, data: bytes, soul: bytes) -> None:
     folder = paths.profiles_dir / "home"
@@ -88,7 +88,7 @@ def test_any_profile(paths: Paths, data: bytes, soul: bytes) -> None:
         assert is_sentence(error), error
 
 
-@tries(150)
+@tries(60)
 @given(data=st.one_of(spoiled(SKILL), st.binary(max_size=200)))
 def test_any_skill(paths: Paths, data: bytes) -> None:
     folder = paths.profiles_dir / "home"

@@ -36,7 +36,7 @@ rests = st.one_of(texts, values.map(json.dumps), told.map(json.dumps), st.just('
 payloads = st.one_of(texts, st.tuples(ids, ids, texts, kinds, rests).map(" ".join))
 
 
-@tries(300)
+@tries(150)
 @given(payload=payloads)
 def test_any_word_of_another_process_is_understood_or_somebody_elses(payload: str) -> None:
     """A ValueError is passed over by the listener; any other error would end it."""
@@ -68,7 +68,7 @@ async def test_any_notification_leaves_the_listener_running(
     assert [record.getMessage() for record in caplog.records if record.exc_info] == []
 
 
-@tries(150)
+@tries(60)
 @given(
     words=st.lists(st.one_of(texts, st.sampled_from(["--by", "--since", "--limit", "--json", "--profile"])), max_size=4)
 )
