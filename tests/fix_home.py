@@ -62,7 +62,9 @@ class CoreHome:
         folder.mkdir(parents=True, exist_ok=True)
         workspace = self.folder / "workspaces" / name
         workspace.mkdir(parents=True, exist_ok=True)
-        (folder / "config.toml").write_text(text + f'workspace = "{workspace}"\n' + rules)
+        written = folder / "config.toml.new"
+        written.write_text(text + f'workspace = "{workspace}"\n' + rules)
+        written.replace(folder / "config.toml")  # As an editor does: nobody reads half of it.
 
     def write_skill(self, name: str, text: str, profile: str = "home") -> Path:
         file = self._profiles / profile / "skills" / name / "SKILL.md"

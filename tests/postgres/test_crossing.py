@@ -332,9 +332,10 @@ async def test_what_means_nothing_is_said_once_and_passed_over(
             for channel in ("cos_sessions", "cos_approvals", "cos_cancels"):
                 for payload in garbage:
                     await connection.execute("SELECT pg_notify(%s, %s)", [channel, payload])
-        other.events.clear()
-        await one.sessions.pause_queue(session, paused=True)
-        await other.when(1, SessionTouched)
+        for teller, hearer, paused in ((one, other, True), (other, one, False)):
+            hearer.events.clear()
+            await teller.sessions.pause_queue(session, paused=paused)
+            await hearer.when(1, SessionTouched)
     warned = [record.getMessage() for record in caplog.records if "which means nothing here" in record.getMessage()]
     assert len(warned) == 2 * 3, "once for each channel and process"
 
