@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cos.core.config import Config, load_config
 from cos.core.effective import effective_database_url, effective_state_dir
+from cos.core.embedded.connection import ConnectionTarget
 from cos.core.embedded.server import EmbeddedPostgres
 from cos.core.first_start import install_shipped
 from cos.core.paths import Paths
@@ -26,8 +27,8 @@ class ComingUp:
     """What can be done while the server starts."""
 
     config: Config
-    server: asyncio.Future[object]
-    """Done when it runs; raises DatabaseError."""
+    server: asyncio.Future[ConnectionTarget | None]
+    """Where it runs, as soon as it does; None when another database is configured. Raises DatabaseError."""
 
 
 @asynccontextmanager
