@@ -10,7 +10,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,12 +66,15 @@ def _command() -> str:
 
 def _opener(options: argparse.Namespace) -> OpenCore:
     async def open_core(say: Callable[[str], None]) -> CorePort:
-        parts = await asyncio.to_thread(_imported)
-        paths = parts["paths"].Paths.from_environment(os.environ)
-        parts["logs"].log_to(paths.log_file)
-        flags = parts["effective"].Flags(profile=options.profile)
-        request = parts["opening"].StartRequest(env=os.environ, flags=flags, surface="tui", say=say)
-        core: CorePort = await parts["compose"].open_core(request)
+        own_server: Any = await asyncio.to_thread(importlib.import_module, "cos.cli.own_server")
+        async with own_server.coming_up(os.environ, say) as coming:
+            parts = await asyncio.to_thread(_imported, coming.config.settings.plugins)
+            paths = parts["paths"].Paths.from_environment(os.environ)
+            parts["logs"].log_to(paths.log_file)
+            flags = parts["effective"].Flags(profile=options.profile)
+            request = parts["opening"].StartRequest(env=os.environ, flags=flags, surface="tui", say=say)
+            await coming.server
+            core: CorePort = await parts["compose"].open_core(request)
         gc.collect()
         gc.freeze()
         return core
@@ -79,8 +82,8 @@ def _opener(options: argparse.Namespace) -> OpenCore:
     return open_core
 
 
-def _imported() -> dict[str, Any]:
-    """What the core is built from; imported on a thread, while the app is already on screen."""
+def _imported(plugins: Sequence[str]) -> dict[str, Any]:
+    """What the core is built from; imported on a thread, while the app is already on screen and the server starts."""
     names = {
         "compose": "cos.cli.compose",
         "opening": "cos.cli.opening",
@@ -88,4 +91,6 @@ def _imported() -> dict[str, Any]:
         "logs": "cos.cli.logs",
         "paths": "cos.core.paths",
     }
-    return {key: importlib.import_module(name) for key, name in names.items()}
+    parts = {key: importlib.import_module(name) for key, name in names.items()}
+    importlib.import_module("cos.core.plugins").import_shipped(plugins)
+    return parts

@@ -17,7 +17,8 @@ from cos import __version__
 from cos.agent.errors import CosError
 from cos.agent.hooks import HookBus
 from cos.cli.logs import log_to
-from cos.cli.opening import StartRequest, close_database, embedded_postgres, open_database
+from cos.cli.opening import StartRequest, close_database, open_database
+from cos.cli.own_server import embedded_postgres
 from cos.cli.providers import build_provider
 from cos.core.commands import Commands
 from cos.core.config import Config, load_config

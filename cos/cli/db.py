@@ -17,7 +17,7 @@ from cos.cli.db_check import check
 from cos.cli.db_opening import looked_at, opened, progress
 from cos.cli.db_status import status
 from cos.cli.logs import log_to
-from cos.cli.opening import embedded_postgres
+from cos.cli.own_server import embedded_postgres
 from cos.core.config import load_config
 from cos.core.effective import effective_database_url
 from cos.core.embedded.errors import DatabaseInUseError

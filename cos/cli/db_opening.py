@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from psycopg.conninfo import make_conninfo
 
 from cos.agent.text import visible
-from cos.cli.opening import StartRequest, client_name, close_database, embedded_postgres, open_database
+from cos.cli.opening import StartRequest, client_name, close_database, open_database
+from cos.cli.own_server import embedded_postgres
 from cos.core.effective import Flags, effective_database_url
 from cos.core.postgres.database import Database
 

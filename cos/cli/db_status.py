@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cos.agent.text import visible
 from cos.cli.db_opening import looked_at
-from cos.cli.opening import embedded_postgres
+from cos.cli.own_server import embedded_postgres
 from cos.core.effective import effective_database_url
 from cos.core.errors import DatabaseError
 from cos.core.masking import masked_url

@@ -12,13 +12,10 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from cos.agent.retry import RetryPolicy
+from cos.cli.own_server import embedded_postgres
 from cos.cli.providers import build_provider
 from cos.core.config import Config
-from cos.core.effective import (
-    Flags,
-    effective_database_url,
-    effective_state_dir,
-)
+from cos.core.effective import Flags, effective_database_url
 from cos.core.embedded.server import EmbeddedPostgres
 from cos.core.errors import DatabaseError
 from cos.core.postgres.database import Database
@@ -86,10 +83,3 @@ async def close_database(database: Database, embedded: EmbeddedPostgres | None) 
 
 def _reason(error: psycopg.Error) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
-
-
-def embedded_postgres(config: Config, say: Callable[[str], None] = lambda line: None) -> EmbeddedPostgres:
-    """The user's own server, as configured; nothing is started."""
-    settings = config.settings.database
-    folder = effective_state_dir(config).value
-    return EmbeddedPostgres(folder, bin_dir=settings.bin_dir, run_as=settings.run_as, say=say)

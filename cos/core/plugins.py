@@ -166,6 +166,13 @@ async def load_plugins(
     return loaded
 
 
+def import_shipped(names: Sequence[str]) -> None:
+    """Import those of the plugins that ship with cos, before there is a core to load them into."""
+    for name in names:
+        if importlib.util.find_spec(f"{BUILT_IN}.{name}") is not None:
+            importlib.import_module(f"{BUILT_IN}.{name}")
+
+
 def installed_plugins(plugins_dir: Path) -> list[str]:
     """Names of everything that could be enabled."""
     package = importlib.import_module(BUILT_IN)

@@ -134,18 +134,15 @@ class CosApp(LeavingApp):
         def say(line: str) -> None:
             loop.call_soon_threadsafe(self._progress, line)
 
-        await self._show_main()
-        core = await self._opening.open_core(say)
+        core, parts = await asyncio.gather(self._opening.open_core(say), self._show_main())
         if self.is_leaving:
             await core.close()
             return
         self.core = core
         if core.reduced_motion and not self._opening.reduced_motion:
             self._calm()
-        module: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.session_control")
-        control: SessionControl = module.SessionControl(core, self.main)
-        surface: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.surface")
-        self.surface = surface.AppSurface(self, core, control)
+        control: SessionControl = parts["session_control"].SessionControl(core, self.main)
+        self.surface = parts["surface"].AppSurface(self, core, control)
         self._pump(core, control)
         await control.begin(await self._first_session(core))
         self.main.connect(control, self.surface)
@@ -165,8 +162,11 @@ class CosApp(LeavingApp):
                 self.notify(sentence, severity="warning", timeout=30, markup=False)
         self._warned = findings
 
-    async def _show_main(self) -> None:
-        """Put the main screen over the first picture. Keys typed meanwhile go to where they were meant."""
+    async def _show_main(self) -> dict[str, Any]:
+        """Put the main screen over the first picture. Keys typed meanwhile go to where they were meant.
+
+        Returns the modules that connect it with the core.
+        """
         module: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.screens.chat")
         main: ChatScreen = module.ChatScreen(self._opening.timing, self._opening.preferences)
         self._held = []
@@ -183,6 +183,8 @@ class CosApp(LeavingApp):
             await self.on_event(event)
         if self._opening.reduced_motion:
             self._calm()
+        parts = ("session_control", "surface")
+        return {name: await asyncio.to_thread(importlib.import_module, f"cos.tui.{name}") for name in parts}
 
     def _calm(self) -> None:
         motion: Any = importlib.import_module("cos.tui.motion")

@@ -84,7 +84,7 @@ class Process:
         """From one moment to the next nothing of it reaches the database any more."""
         core = self.core
 
-        async def dead(work: object, is_single: bool) -> Any:
+        async def dead(work: object, frame: object) -> Any:
             raise DatabaseError("this process is dead")
 
         core.database._once = dead  # type: ignore[method-assign]

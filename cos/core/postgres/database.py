@@ -10,10 +10,12 @@ import asyncio
 import contextlib
 import logging
 import math
+import select
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Self, TypeVar
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -31,12 +33,16 @@ log = logging.getLogger("cos.database")
 
 Row = dict[str, Any]
 Connection = psycopg.AsyncConnection[Row]
+Frame = Callable[[Connection], contextlib.AbstractAsyncContextManager[object]]
+"""What a piece of work runs in; a single statement needs nothing, as it is a transaction without being told so."""
 T = TypeVar("T")
 
 _DOUBTFUL = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
 """Errors that may be no fault of the statement."""
 POOL_SIZE = 8
 WAIT_SECONDS = 10.0
+FRESH_SECONDS = 5.0
+"""So soon after its last answer a connection is used again without a question: the end of one that breaks is seen."""
 RECONNECT_SECONDS = 0.5
 """After this the pool gives an attempt to connect up: on its own it would try again ever more rarely."""
 
@@ -64,6 +70,8 @@ class Database:
         self._is_lock_doubtful = False
         """A connection was lost, and the one that holds the lock may be, too: nothing is written before it is sure."""
         self._returned_at: float | None = None
+        self._answered: WeakKeyDictionary[Connection, float] = WeakKeyDictionary()
+        """When each connection of the pool last did (time.monotonic())."""
         self.pulse = Pulse(self._look)
         self.teller = Teller(self)
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -116,13 +124,16 @@ class Database:
             await self._lock_holder.close()
         await self._pool.close()
 
-    async def transaction(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+    async def transaction(self, work: Callable[[Connection], Awaitable[T]], *, piped: bool = False) -> T:
         """Run `work` in one transaction, to its end.
+
+        `piped`: statements leave without waiting for the ones before; what one of them raises comes with the next rows
+        that are fetched, or from here.
 
         Raises:
             DatabaseError: the server does not answer, or refuses. Nothing of `work` was kept.
         """
-        return await uninterrupted(self._transaction(work))
+        return await uninterrupted(self._transaction(work, _piped if piped else _in_turns))
 
     async def fetch(self, statement: Any, parameters: Row | None = None) -> list[Row]:
         """The rows of one statement, in a transaction of its own."""
@@ -131,7 +142,7 @@ class Database:
             cursor = await connection.execute(statement, parameters or {})
             return await cursor.fetchall() if cursor.description else []
 
-        return await uninterrupted(self._transaction(work, is_single=True))
+        return await uninterrupted(self._transaction(work, contextlib.nullcontext))
 
     async def hold_boot_lock(self) -> None:
         """Take the lock of this process, again when the connection that held it was lost.
@@ -199,9 +210,11 @@ class Database:
             raise DatabaseError("the database is read-only: nothing can be stored")
 
     async def _check(self, connection: Connection) -> None:
-        """Before a connection of the pool is used."""
+        """Before a connection of the pool is used. One that rested for a while may be dead without a sign of it."""
+        rested = time.monotonic() - self._answered.get(connection, -math.inf)
         try:
-            await AsyncConnectionPool.check_connection(connection)
+            if rested > FRESH_SECONDS or _has_word(connection):
+                await AsyncConnectionPool.check_connection(connection)
         except psycopg.Error:
             self._doubt()
             raise
@@ -210,27 +223,28 @@ class Database:
         self._is_lock_doubtful = True
         self.pulse.doubt()
 
-    async def _transaction(self, work: Callable[[Connection], Awaitable[T]], *, is_single: bool = False) -> T:
+    async def _transaction(self, work: Callable[[Connection], Awaitable[T]], frame: Frame) -> T:
         try:
-            return await self._once(work, is_single)
+            return await self._once(work, frame)
         except PoolTimeout:
             if self._reattach is None:
                 raise DatabaseError(f"the database did not answer within {WAIT_SECONDS:g} s") from None
             log.warning("the database does not answer; starting it again")
             await asyncio.to_thread(self._reattach)
         try:
-            return await self._once(work, is_single)
+            return await self._once(work, frame)
         except PoolTimeout:
             raise DatabaseError(f"the database did not answer within {WAIT_SECONDS:g} s") from None
 
-    async def _once(self, work: Callable[[Connection], Awaitable[T]], is_single: bool) -> T:
-        """`is_single`: `work` is one statement, which is a transaction without being told so."""
+    async def _once(self, work: Callable[[Connection], Awaitable[T]], frame: Frame) -> T:
         try:
             async with self._pool.connection() as connection:
                 if self._is_lock_doubtful:
                     await self.hold_boot_lock()
-                async with contextlib.nullcontext() if is_single else connection.transaction():
-                    return await work(connection)
+                async with frame(connection):
+                    done = await work(connection)
+                self._answered[connection] = time.monotonic()
+                return done
         except PoolTimeout:
             self._doubt()
             raise
@@ -238,6 +252,23 @@ class Database:
             if isinstance(error, _DOUBTFUL):
                 self._doubt()
             raise DatabaseError(f"the database refused: {_first_line(error)}") from error
+
+
+def _in_turns(connection: Connection) -> contextlib.AbstractAsyncContextManager[object]:
+    return connection.transaction()
+
+
+@contextlib.asynccontextmanager
+async def _piped(connection: Connection) -> AsyncIterator[None]:
+    async with connection.pipeline(), connection.transaction():
+        yield
+
+
+def _has_word(connection: Connection) -> bool:
+    """Whether something came in that nobody asked for, such as its end."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def boot_key(boot_id: UUID) -> int:

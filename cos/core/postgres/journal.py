@@ -53,10 +53,12 @@ class PostgresJournal:
         session_id = new_id()
         row = asdict(session) | {"id": session_id, "tags": list(session.tags)}
         row["title"] = storable(session.title) if session.title else None
-        await self._database.fetch(self._sql["create_session"], row)
-        await self._database.transaction(
-            lambda connection: tell_session(connection, self._database, session_id, session.profile_id)
-        )
+
+        async def work(connection: Connection) -> None:
+            await connection.execute(self._sql["create_session"], row)
+            await tell_session(connection, self._database, session_id, session.profile_id)
+
+        await self._database.transaction(work, piped=True)
         return session_id
 
     async def load_history(self, session_id: UUID) -> list[Message]:
@@ -77,11 +79,12 @@ class PostgresJournal:
     ) -> datetime:
         async def work(connection: Connection) -> datetime:
             await self._lock(connection, turn)
-            taken = await (await connection.execute(self._sql["take_queued"], {"id": message_id})).fetchone()
-            if from_queue and (taken is None or message_from_json(taken["body"]) != prompt):
-                raise NotWaitingError(f"message {message_id} does not wait any more as it was read")
+            taking = await connection.execute(self._sql["take_queued"], {"id": message_id})
             waiting = {"session_id": turn.session_id, "prompt_id": message_id}
             await connection.execute(self._sql["keep_steers_waiting"], waiting)
+            taken = await taking.fetchone()
+            if from_queue and (taken is None or message_from_json(taken["body"]) != prompt):
+                raise NotWaitingError(f"message {message_id} does not wait any more as it was read")
             row = {
                 "id": turn.turn_id, "session_id": turn.session_id, "profile_id": turn.profile_id,
                 "parent_turn_id": turn.parent_turn_id, "tags": list(turn.tags), "depth": turn.depth,
@@ -89,17 +92,18 @@ class PostgresJournal:
                 "client_message_id": taken["client_message_id"] if taken else None,
             }  # fmt: skip
             try:
-                started = await (await connection.execute(self._sql["start_turn"], row)).fetchall()
+                starting = await connection.execute(self._sql["start_turn"], row)
+                if prompt is not None:
+                    await self._insert(connection, turn, prompt, message_id or new_id())
+                started = await starting.fetchall()
             except psycopg.errors.UniqueViolation as error:
                 if error.diag.constraint_name == "turns_client_message":
                     raise AlreadyAcceptedError(f"message {message_id} has its turn already") from error
                 raise TurnBusyError(turn.session_id) from error
-            if prompt is not None:
-                await self._insert(connection, turn, prompt, message_id or new_id())
             await tell_session(connection, self._database, turn.session_id, turn.profile_id)
             return cast(datetime, started[0]["started_at"])
 
-        return await self._database.transaction(work)
+        return await self._database.transaction(work, piped=True)
 
     async def annotate_prompt(self, turn: TurnInfo, message_id: UUID, context: str) -> None:
         async def work(connection: Connection) -> None:
@@ -126,7 +130,7 @@ class PostgresJournal:
             await self._fence(connection, turn)
             await self._insert(connection, turn, message, message_id or new_id(), active=active, meter=meter)
 
-        await self._database.transaction(work)
+        await self._database.transaction(work, piped=True)
         self._database.teller.touched(turn.session_id, turn.profile_id)
 
     async def compact(self, turn: TurnInfo, summary: UserMessage, *, message_id: UUID) -> None:
@@ -182,7 +186,7 @@ class PostgresJournal:
             await self._fence(connection, turn)
             await connection.execute(self._sql["record_call"], row)
 
-        await self._database.transaction(work)
+        await self._database.transaction(work, piped=True)
         self._database.teller.touched(turn.session_id, turn.profile_id)
 
     async def finish_turn(
@@ -290,23 +294,29 @@ class PostgresJournal:
             "search_text": storable(reply_text(message)), "client_message_id": client_message_id,
         }  # fmt: skip
         try:
-            await connection.execute(self._sql["append_message"], row)
+            async with connection.pipeline():
+                await connection.execute(self._sql["append_message"], row)
+                if isinstance(message, AssistantMessage) and active:
+                    await self._propose(connection, turn, message, message_id)
+                touched = {"session_id": turn.session_id, "context": _context(meter)}
+                await connection.execute(self._sql["touch_session"], touched)
         except psycopg.errors.UniqueViolation as error:
             if error.diag.constraint_name == "messages_pkey":
                 raise AlreadyAcceptedError(f"message {message_id} has its turn already") from error
             if error.diag.constraint_name == "messages_one_result" and isinstance(message, ToolResultMessage):
                 raise IdentityError(f"tool call {message.call_id} already has its result") from error
             raise
-        if isinstance(message, AssistantMessage) and active:
-            for position, call in enumerate(message.tool_calls):
-                proposed = {
-                    "session_id": turn.session_id, "call_id": call.id, "turn_id": turn.turn_id,
-                    "profile_id": turn.profile_id, "message_id": message_id, "position": position, "name": call.name,
-                    "args": json_text(call.args),
-                }  # fmt: skip
-                await connection.execute(self._sql["propose_call"], proposed)
-        touched = {"session_id": turn.session_id, "context": _context(meter)}
-        await connection.execute(self._sql["touch_session"], touched)
+
+    async def _propose(
+        self, connection: Connection, turn: TurnInfo, message: AssistantMessage, message_id: UUID
+    ) -> None:
+        for position, call in enumerate(message.tool_calls):
+            proposed = {
+                "session_id": turn.session_id, "call_id": call.id, "turn_id": turn.turn_id,
+                "profile_id": turn.profile_id, "message_id": message_id, "position": position, "name": call.name,
+                "args": json_text(call.args),
+            }  # fmt: skip
+            await connection.execute(self._sql["propose_call"], proposed)
 
 
 def _context(meter: ContextMeter | None) -> str | None:

@@ -134,11 +134,10 @@ class Sessions:
             await connection.execute(core_statements("journal")["lock_session"], key)
             if session.is_child and not await (await connection.execute(self._sql["has_open_turn"], key)).fetchone():
                 raise SessionError(_CHILD_RESTS)
-            is_new = await enqueue_in(connection, queued, place)
             await tell_session(connection, self._database, session.id, session.profile_id)
-            return is_new
+            return await enqueue_in(connection, queued, place)
 
-        return await self._database.transaction(work)
+        return await self._database.transaction(work, piped=True)
 
     async def queue(self, session_id: UUID) -> list[QueuedMessage]:
         """What waits, next first: what is to be sent now, then in order of arrival."""
@@ -189,7 +188,7 @@ class Sessions:
             if row is not None:
                 await tell_session(connection, self._database, session_id, row["profile_id"])
 
-        await self._database.transaction(work)
+        await self._database.transaction(work, piped=True)
 
     async def turn_of(self, session_id: UUID, client_message_id: str) -> UUID | None:
         """The turn that the message with this client id got, if it has one."""

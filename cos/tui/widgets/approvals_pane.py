@@ -230,10 +230,10 @@ class ApprovalsPane(QuestionKeys, can_focus=False):
         card = self.selected
         self.border_title = f"Approvals ({self.count})" if self.count else "Approvals"
         head = self.query_one("#approval-head", Static)
-        if card is None:
-            head.update(Text("Nothing waits for you.", style="dim"))
-        else:
-            head.update(head_text(card, self.requests.place()))
+        text = head_text(card, self.requests.place()) if card else Text("Nothing waits for you.", style="dim")
+        # Each change lays the whole screen out anew.
+        if text != head.content:
+            head.update(text)
         self._draw_keys()
 
     def _draw_text(self) -> None:

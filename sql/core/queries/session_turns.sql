@@ -25,9 +25,11 @@ SELECT id FROM turns WHERE session_id = %(session_id)s AND undone_at IS NOT NULL
 SELECT id FROM turns WHERE session_id = %(session_id)s AND completed_at IS NULL;
 
 -- name: messages_after
+-- No join: see `transcript`.
 SELECT m.id, m.turn_id, m.ordinal, m.active, m.body::text AS body, m.created_at
-FROM messages m JOIN turns t ON t.id = m.turn_id AND t.undone_at IS NULL
+FROM messages m
 WHERE m.session_id = %(session_id)s AND m.ordinal > %(after)s
+  AND m.turn_id NOT IN (SELECT t.id FROM turns t WHERE t.session_id = %(session_id)s AND t.undone_at IS NOT NULL)
 ORDER BY m.ordinal LIMIT %(limit)s;
 
 -- name: calls_of_turns

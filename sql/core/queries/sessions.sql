@@ -22,9 +22,11 @@ WHERE id = %(id)s AND frozen_prompt IS NULL;
 
 -- name: transcript
 -- The whole history that a reader sees, inactive messages included, rewound turns left out; pages backwards by ordinal.
+-- No join: while the statistics are old, one that reads all turns anew for each message looks cheap.
 SELECT m.id, m.turn_id, m.ordinal, m.active, m.body::text AS body, m.created_at
-FROM messages m JOIN turns t ON t.id = m.turn_id AND t.undone_at IS NULL
+FROM messages m
 WHERE m.session_id = %(session_id)s AND (%(before)s::integer IS NULL OR m.ordinal < %(before)s)
+  AND m.turn_id NOT IN (SELECT t.id FROM turns t WHERE t.session_id = %(session_id)s AND t.undone_at IS NOT NULL)
 ORDER BY m.ordinal DESC
 LIMIT %(limit)s;
 
