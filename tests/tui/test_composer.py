@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from textual import events
 from textual.app import App, ComposeResult
 
 from cos.tui.burst import Burst
+from cos.tui.widgets import resting_cursor
 from cos.tui.widgets.composer import Composer
 
 
@@ -127,3 +130,29 @@ async def test_text_of_any_script_is_stored_unchanged_H_050(text: str) -> None:
         app.post_message(events.Paste(text))
         await pilot.press("enter")
         assert app.sent == [text]
+
+
+async def test_the_cursor_stands_still_and_visible_until_the_next_key() -> None:
+    async with (app := Writing()).run_test() as pilot:
+        app.composer.focus()
+
+        async def blinks() -> None:
+            while app.composer._cursor_visible:
+                await pilot.pause(0.02)
+
+        await blinks()
+        app.composer.stand_still()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1.2):  # Two blinks would be due.
+                await blinks()
+        await pilot.press("x")
+        await blinks()
+
+
+async def test_a_cursor_that_nobody_moves_comes_to_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resting_cursor, "STILL_SECONDS", 0.01)
+    still: list[bool] = []
+    monkeypatch.setattr(Composer, "stand_still", lambda self: still.append(True))
+    async with Writing().run_test() as pilot:
+        while not still:
+            await pilot.pause(0.01)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual.document._document import Selection
-from textual.widgets import TextArea
 from textual.widgets.text_area import Edit
 
 from cos.tui.paste_fold import CLOSE, OPEN, Folds, clean, is_long
+from cos.tui.widgets.resting_cursor import RestingCursor
 
 if TYPE_CHECKING:
     from textual.widgets.text_area import EditResult, Location
@@ -24,7 +24,7 @@ _CONTROLS = (*range(9), *range(10, 32), *range(127, 160))
 _SHOWN = {ord(OPEN): "[", ord(CLOSE): "]"} | dict.fromkeys(_CONTROLS, "\u200b")
 
 
-class FoldingArea(TextArea):
+class FoldingArea(RestingCursor):
     """`text` holds the marks; `full_text` is what they stand for."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"folding-area--mark"}
