@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
 from uuid import UUID
 
 from pydantic import BaseModel
 
 from cos.agent.records import ApprovalAnswer
+from cos.core.edited_args import NotArguments, args_of
 from cos.core.questions import meant_answer
 from cos.web.errors import RequestError
 
@@ -26,6 +28,8 @@ class ApprovalRespond(BaseModel):
     content_hash: str
     reason: str | None = None
     text: str | None = None
+    edited_args: str | None = None
+    """The request's `editable` as the user changed it."""
 
 
 class Answers:
@@ -45,6 +49,8 @@ class Answers:
         if wish.content_hash != pending.content_hash:
             raise RequestError("conflict", "the request is not the one that you were shown; look at it again")
         answer = _answer(pending, wish)
+        if wish.edited_args is not None:
+            answer = replace(answer, args=_edited(pending, wish))
         proposals = self._desk.proposals(pending) if answer.scope != "once" else ()
         if answer.scope != "once" and not proposals:
             raise RequestError("refused", "no rule can say safely what would be allowed for longer; allow it once")
@@ -78,6 +84,15 @@ def _answer(pending: PendingApproval, wish: ApprovalRespond) -> ApprovalAnswer:
     if pending.kind == "question":
         raise RequestError("bad_request", "choice: that is a question; it takes answer or deny")
     return ApprovalAnswer(decision="allowed", scope=wish.choice, answered_by=ANSWERED_BY)
+
+
+def _edited(pending: PendingApproval, wish: ApprovalRespond) -> Json:
+    if wish.choice != "once":
+        raise RequestError("bad_request", "edited_args: they can be allowed once and in no other way")
+    try:
+        return args_of(pending.tool, pending.args, wish.edited_args or "")
+    except NotArguments as error:
+        raise RequestError("bad_request", str(error)) from error
 
 
 def _conflict(counted: ApprovalAnswer) -> RequestError:

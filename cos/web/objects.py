@@ -11,6 +11,7 @@ from uuid import UUID
 
 from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
 from cos.agent.records import TurnStatus
+from cos.core.edited_args import text_of
 from cos.web.markdown import safe_html
 from cos.web.money import UNKNOWN
 
@@ -168,15 +169,16 @@ def stored_call(session_id: UUID, stored: StoredCall) -> Json:
 
 def approval_object(row: PendingApproval, *, keeps: Json | None) -> Json:
     """`keeps`: by scope, the words of what would be kept; None when no rule says it safely."""
+    editable = None if row.kind == "question" else text_of(row.tool, row.args)
     root_title = None if row.session_id == row.root_session_id else row.root_title or UNTITLED
     return {
         "id": row.id, "kind": row.kind, "session_id": row.session_id, "root_session_id": row.root_session_id,
         "session_title": row.session_title or UNTITLED, "root_title": root_title, "profile_id": row.profile_id,
         "turn_id": row.turn_id, "call_id": row.call_id, "tool": row.tool, "title": row.title, "detail": row.detail,
         "diff": row.diff, "cwd": row.cwd, "tags": row.tags, "risk": row.risk, "reason": row.reason,
-        "choices": row.choices, "keeps": keeps, "content_hash": row.content_hash, "status": "pending",
-        "requested_at": row.requested_at, "expires_at": row.expires_at, "answered_at": None, "answered_by": None,
-        "answer_reason": None,
+        "choices": row.choices, "editable": editable, "keeps": keeps, "content_hash": row.content_hash,
+        "status": "pending", "requested_at": row.requested_at, "expires_at": row.expires_at,
+        "answered_at": None, "answered_by": None, "answer_reason": None,
     }  # fmt: skip
 
 

@@ -10,8 +10,8 @@ import pytest
 from cos.agent.ids import new_id
 from cos.agent.providers.scripted import called, said
 from cos.agent.text import exact
+from cos.core.edited_args import NotArguments, args_of, text_of
 from cos.tui import wording
-from cos.tui.edited_args import NotArguments, args_of, text_of
 from cos.tui.widgets.approval_card import MOST_CHARACTERS, Card, detail_text, head_text, whole_text
 from cos.tui.widgets.requests import Requests
 from tests.fix_home import CoreHome

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Json = dict[str, Any]
+UNSAID = ("ordinal", "cost_usd", "unpriced", "made_up_usd")
+"""What a notification of a turn may leave open."""
 
 
 @dataclass(slots=True)
@@ -68,12 +70,12 @@ class Watched:
         """What a live turn does not know (its place, its cost) stays as it was; one that has ended never runs again."""
         before = self.turns.get(turn["id"], {})
         if not before.get("completed_at") or turn["completed_at"] is not None:
-            unsaid = {name for name in ("ordinal", "cost_usd") if turn[name] is None and name in before}
+            unsaid = {name for name in UNSAID if turn[name] is None and name in before}
             self.turns[turn["id"]] = before | {name: value for name, value in turn.items() if name not in unsaid}
 
     def _put_costs(self, costs: Json) -> None:
         for turn_id in costs.keys() & self.turns.keys():
-            self.turns[turn_id] |= {"cost_usd": costs[turn_id]}
+            self.turns[turn_id] |= costs[turn_id]
 
     def _rewind(self, gone: set[str]) -> None:
         self.turns = {key: turn for key, turn in self.turns.items() if key not in gone}

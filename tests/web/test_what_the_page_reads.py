@@ -110,6 +110,27 @@ async def test_what_no_rule_says_safely_cannot_be_kept(dashboard: Served) -> Non
         assert (await respond(client, approval, "always"))["payload"]["code"] == "refused"
 
 
+async def test_arguments_are_edited_before_they_run(dashboard: Served) -> None:
+    dashboard.model.add(called(("c1", "terminal", {"command": COMMAND, "timeout": 7})), said("done"))
+    async with dashboard.client() as client:
+        session_id = (await sent(client, "run it"))["session_id"]
+        seen = await subscribed(client, session_id)
+        approval = await client.told("approval.requested")
+        assert approval["editable"] == COMMAND
+        for choice, edited in (("once", " "), ("once", "echo \u202e"), ("always", "echo ho"), ("deny", "echo ho")):
+            answer = await respond(client, approval, choice, edited_args=edited)
+            assert answer["payload"]["code"] == "bad_request", (choice, edited)
+        assert (await respond(client, approval, "once", edited_args="echo ho"))["type"] == "response"
+        await ended(client, session_id)
+        call = seen.tools["c1"]
+        assert (call["status"], call["args"]) == ("ok", {"command": "echo ho", "timeout": 7})
+        assert "ho" in call["result"]
+    (stored,) = (await dashboard.get(f"/api/sessions/{session_id}/messages"))[1]["tools"]
+    assert (stored["args"], stored["title"], call["title"]) == (call["args"], None, None), (
+        "nothing says what did not run"
+    )
+
+
 async def test_a_request_of_a_child_names_it_and_its_root(core_home: CoreHome) -> None:
     core_home.providers["work"] = ScriptedAgents(
         {

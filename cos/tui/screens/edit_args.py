@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import Binding, BindingType
 from textual.widgets import Static, TextArea
 
-from cos.tui.edited_args import NotArguments, args_of, shows_command_only, text_of
+from cos.core.edited_args import NotArguments, args_of, shows_command_only, text_of
 from cos.tui.screens.request_panel import RequestPanel
 from cos.tui.widgets.key_hints import KeyHints
 

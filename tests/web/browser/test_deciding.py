@@ -57,6 +57,28 @@ def test_denied_with_a_reason_never_looks_like_done(dash: Dash) -> None:
     expect(page.locator(".call .status")).to_contain_text("⊘")
 
 
+def test_command_is_edited_and_then_allowed(dash: Dash) -> None:
+    """What the server refuses stays there to be written differently."""
+    page = dash.page()
+    begin(page, "run a command")
+    page.locator(".card").focus()
+    armed_card(page)
+    page.keyboard.press("e")
+    text = page.locator(".card textarea")
+    expect(text).to_have_value("echo 'Hello from the demo' > hello.txt && cat hello.txt")
+    text.fill("echo hidden\u200b")
+    armed_card(page)
+    page.get_by_role("button", name="Allow once, as edited").click()
+    expect(page.locator(".card .hint")).to_contain_text("hidden character U+200B")
+    expect(text).to_have_value("echo hidden\u200b")
+    assert _statuses(dash) == ["pending"]
+    text.fill("echo edited > b.txt && cat b.txt")
+    armed_card(page)
+    page.get_by_role("button", name="Allow once, as edited").click()
+    _call_is(page, "ok")
+    expect(page.locator(".call .what")).to_have_text("$ echo edited > b.txt && cat b.txt")
+
+
 def test_typing_and_enter_decide_nothing(dash: Dash) -> None:
     """A request appears while somebody writes; keys, Enter and Tab go on as if it were not there."""
     page = dash.page()

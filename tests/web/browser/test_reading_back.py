@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOUNTED = 30
 STATES = {"denied": "⊘", "expired": "⌛\ufe0e", "cancelled": "■", "unknown": "?"}
 THEME = "document.documentElement.dataset.theme ?? 'system'"
-GROUND = "getComputedStyle(document.body).backgroundColor"
+INK = "getComputedStyle(document.body).color"
 
 
 def test_children_at_rest_show_when_their_parent_is_unfolded(dash: Dash) -> None:
@@ -118,19 +118,18 @@ def test_cost_of_the_demo_is_never_shown_as_money(dash: Dash) -> None:
 def test_theme_goes_round_and_is_kept(dash: Dash) -> None:
     page = dash.page()
     page.emulate_media(color_scheme="dark")
-    dark = _theme(page)
-    seen = [dark]
+    seen = [_theme(page)]
     for _ in range(3):
         page.locator("#theme").click()
         seen.append(_theme(page))
         page.reload()
         assert _theme(page) == seen[-1]
-    names, grounds = [name for name, _ in seen], [ground for _, ground in seen]
+    names, inks = [name for name, _ in seen], [ink for _, ink in seen]
     assert names == ["system", "light", "dark", "system"]
-    assert grounds[0] == grounds[2] == grounds[3] != grounds[1]
+    assert inks[0] == inks[2] == inks[3] != inks[1]
     page.emulate_media(color_scheme="light")
-    assert _theme(page) == ("system", grounds[1])
+    assert _theme(page) == ("system", inks[1])
 
 
 def _theme(page: Page) -> tuple[str, str]:
-    return page.evaluate(THEME), page.evaluate(GROUND)
+    return page.evaluate(THEME), page.evaluate(INK)

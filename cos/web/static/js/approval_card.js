@@ -8,6 +8,9 @@ import { decisionsOf, LOST, outcomeOf, questionDecisions } from './decisions.js'
 import { showWhole } from './whole_text.js';
 import * as words from './words.js';
 
+/** Second steps that take words. */
+const WRITTEN = new Set(['deny', 'edit']);
+
 export class ApprovalCard {
   #held = null;
   /** What of the request is drawn; a change arms anew. */
@@ -59,7 +62,8 @@ export class ApprovalCard {
     setAttribute(this.node, 'aria-label', `${approval.kind === 'question' ? 'question' : `approval of ${approval.tool}`}: ${words.oneLine(approval.title)}`);
     this.#drawHead(approval);
     this.#drawDetail(approval);
-    this.#confirming = null;
+    // What was refused can be written differently; a text that changed is another request.
+    if (this.#confirming?.choice !== 'edit' || approval.editable !== this.#confirming.text) this.#confirming = null;
     this.#drawButtons();
     this.arming.restart();
   }
@@ -117,9 +121,10 @@ export class ApprovalCard {
   #drawButtons() {
     const { approval, sent } = this.#held;
     const outcome = outcomeOf(this.#held);
-    this.write.hidden = outcome !== null || (approval.kind === 'question' ? false : this.#confirming?.choice !== 'deny');
+    this.write.hidden = outcome !== null || (approval.kind === 'question' ? false : !WRITTEN.has(this.#confirming?.choice));
+    this.write.classList.toggle('exact', this.#confirming?.choice === 'edit');
     if (approval.kind === 'question') setAttribute(this.write, 'placeholder', 'or in your own words');
-    else setAttribute(this.write, 'placeholder', 'why not? The agent receives these words');
+    else setAttribute(this.write, 'placeholder', this.#confirming?.choice === 'edit' ? 'what shall run' : 'why not? The agent receives these words');
     this.decisions = outcome !== null || sent === 'sending' ? [] : approval.kind === 'question'
       ? questionDecisions(approval, { picked: this.#picked, text: this.write.value.trim() })
       : decisionsOf(approval, this.#confirming);
@@ -154,16 +159,20 @@ export class ApprovalCard {
       return;
     }
     if (decision.pick !== undefined) this.#picked = decision.pick === this.#picked ? null : decision.pick;
-    else if (decision.confirm !== undefined) this.#confirming = decision.confirm;
+    else if (decision.confirm !== undefined) {
+      this.#confirming = decision.confirm;
+      this.write.value = decision.confirm?.text ?? '';
+    }
     else if (decision.write) this.write.focus();
     else if (decision.whole) showWhole(this.approval, () => this.#wholeSeen());
     else {
       const text = this.write.value.trim();
-      this.respond(this.approval, { ...decision.answer, ...(decision.takesReason && text ? { reason: text } : {}) });
+      const reason = decision.takesReason && text ? { reason: text } : {};
+      this.respond(this.approval, { ...decision.answer, ...reason, ...(decision.takesEdit ? { edited_args: this.write.value } : {}) });
       return;
     }
     this.#drawButtons();
-    if (decision.confirm?.choice === 'deny') this.write.focus();
+    if (WRITTEN.has(decision.confirm?.choice)) this.write.focus();
     if (decision.pick !== undefined || decision.confirm !== undefined) this.arming.restart();
   }
 

@@ -79,7 +79,7 @@ export class ApprovalsModel extends Emitter {
   /**
    * Decide. The decision is bound to exactly what was shown.
    * @param {any} approval
-   * @param {{choice: string, reason?: string, text?: string}} decision
+   * @param {{choice: string, reason?: string, text?: string, edited_args?: string}} decision
    */
   async respond(approval, decision) {
     const held = this.held.get(approval.id);

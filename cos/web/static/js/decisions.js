@@ -6,8 +6,9 @@
  * @property {string} label
  * @property {string} [style]
  * @property {object} [answer] what is sent
- * @property {object} [confirm] shown first: `{choice, rule}`
+ * @property {object} [confirm] shown first: `{choice, rule}`, or `{choice, text}` with a text to change
  * @property {boolean} [takesReason]
+ * @property {boolean} [takesEdit]
  * @property {boolean} [needsReading] only after the text was seen to its end
  * @property {number} [pick] of a question's choices
  * @property {boolean} [isPicked]
@@ -23,6 +24,12 @@ export function decisionsOf(approval, confirming) {
   if (confirming?.choice === 'deny') {
     return [
       { key: 'n', label: 'Deny with this reason', style: 'bad', answer: { choice: 'deny' }, takesReason: true },
+      { key: 'b', label: 'Back', style: 'quiet', confirm: null },
+    ];
+  }
+  if (confirming?.choice === 'edit') {
+    return [
+      { key: 'y', label: 'Allow once, as edited', style: 'good', answer: { choice: 'once' }, takesEdit: true, needsReading: true },
       { key: 'b', label: 'Back', style: 'quiet', confirm: null },
     ];
   }
@@ -43,6 +50,7 @@ export function decisionsOf(approval, confirming) {
     { key: 'y', label: 'Allow once', style: 'good', answer: { choice: 'once' }, needsReading: true },
     { key: 'n', label: 'Deny', style: 'bad', answer: { choice: 'deny' } },
     ...wider,
+    { key: 'e', label: 'Edit …', confirm: { choice: 'edit', text: approval.editable } },
     { key: 'r', label: 'Deny, and say why …', confirm: { choice: 'deny', rule: '' } },
     WHOLE,
   ];
