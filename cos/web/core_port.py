@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from cos.agent.provider import Provider
     from cos.core.approval_desk import ApprovalDesk
     from cos.core.dispatcher import Dispatcher
     from cos.core.live import LiveFeed
@@ -33,6 +34,11 @@ class WebCore(Protocol):
 
     @property
     def profiles(self) -> Mapping[str, Profile]: ...
+
+    @property
+    def providers(self) -> Mapping[str, Provider]:
+        """By profile."""
+        ...
 
     @property
     def sessions(self) -> Sessions: ...

@@ -20,14 +20,19 @@ CALL_RECORDED: Final = "bill.call_recorded"
 class Spent:
     """By a session or a turn with its children."""
 
-    cost_usd: Decimal
+    cost_usd: Decimal | None
+    """None = no call of them has a price."""
     unpriced: int
+    lost: int
+    """Calls whose process ended first."""
     made_up_usd: Decimal
     """The part that nobody pays, at the demo's prices."""
 
     @classmethod
     def of(cls, figures: Any) -> Spent:
-        return cls(figures.cost_usd, figures.unpriced, figures.made_up_usd)
+        is_unknown = figures.calls and figures.calls == figures.unpriced + figures.lost
+        cost_usd = None if is_unknown else figures.cost_usd
+        return cls(cost_usd, figures.unpriced, figures.lost, figures.made_up_usd)
 
     @property
     def fields(self) -> Json:
@@ -35,7 +40,7 @@ class Spent:
         return asdict(self)
 
 
-UNKNOWN: Final[Json] = dict.fromkeys(("cost_usd", "unpriced", "made_up_usd"))
+UNKNOWN: Final[Json] = dict.fromkeys(("cost_usd", "unpriced", "lost", "made_up_usd"))
 """The same where nothing is known."""
 
 
@@ -63,13 +68,12 @@ class Money:
         return {key: Spent.of(cost.with_children) for key, cost in found.items()}
 
     async def of_turns(self, turn_ids: Collection[UUID]) -> dict[UUID, Spent]:
-        """Without those of which nothing is known."""
+        """Without those that called no model."""
         if self._bill is None or not turn_ids:
             return {}
         wanted = set(turn_ids)
         costs = await self._bill.turns(list(wanted))
-        known = {cost.turn_id: cost.with_children for cost in costs if cost.turn_id in wanted}
-        return {turn_id: Spent.of(it) for turn_id, it in known.items() if it.calls > it.lost}
+        return {cost.turn_id: Spent.of(cost.with_children) for cost in costs if cost.turn_id in wanted}
 
     async def report(self, by: str | None, days: Days) -> Json:
         """The answer of `/api/cost`; empty figures without CommonBill."""

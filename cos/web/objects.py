@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 UNTITLED: Final = "untitled"
-_RESTING: Final = {TurnStatus.FAILED: "failed", TurnStatus.INTERRUPTED: "interrupted"}
+_RESTING: Final = {
+    TurnStatus.FAILED: "failed",
+    TurnStatus.INTERRUPTED: "interrupted",
+    TurnStatus.CANCELLED: "cancelled",
+}
 
 
 def encode(value: Json) -> str:
@@ -48,9 +52,9 @@ def server_time() -> Json:
     return {"server_time": datetime.now(UTC)}
 
 
-def session_object(row: SessionRow, *, tool: str | None, spent: Spent | None) -> Json:
-    """`tool`: what the turn that runs here calls now."""
-    state, since = _state(row, tool)
+def session_object(row: SessionRow, *, activity: str | None, spent: Spent | None) -> Json:
+    """`activity`: `thinking` or `tool`, what its turn does now; None = no turn of it runs in this process."""
+    state, since = _state(row, activity)
     return {
         "id": row.id, "profile_id": row.profile_id, "title": row.title, "source": row.source, "tags": row.tags,
         "state": state, "state_since": since, "queued": row.queued, "parent_session_id": row.parent_session_id,
@@ -60,12 +64,12 @@ def session_object(row: SessionRow, *, tool: str | None, spent: Spent | None) ->
     } | (spent.fields if spent else UNKNOWN)  # fmt: skip
 
 
-def _state(row: SessionRow, tool: str | None) -> tuple[str, datetime | None]:
+def _state(row: SessionRow, activity: str | None) -> tuple[str, datetime | None]:
     """The most pressing state, as in the terminal app."""
     if row.waiting:
         return "waiting_approval" if row.waiting_kind == "tool_call" else "waiting_answer", row.waiting_since
     if row.is_running:
-        return "tool" if tool else "thinking", row.turn_started_at
+        return activity or "running", row.turn_started_at
     if row.queued:
         return "queued", row.last_activity_at
     if row.turn_status in _RESTING:

@@ -123,7 +123,7 @@ class Reading:
             settings = profile.settings
             found.append(
                 {"id": name, "model": settings.model, "provider": settings.provider, "tags": settings.tags}
-                | {"trouble": None}
+                | {"trouble": self._core.providers[name].missing() or None}
             )
         return {"profiles": found, "default": self._core.profile.id}
 

@@ -69,7 +69,7 @@ class Snapshots:
     async def of_rows(self, rows: Sequence[SessionRow]) -> list[Json]:
         """`Session` objects of these rows, in their order."""
         spent = await self._money.of_sessions([row.id for row in rows])
-        return [session_object(row, tool=self._tool_of(row.id), spent=spent.get(row.id)) for row in rows]
+        return [session_object(row, activity=self._activity(row.id), spent=spent.get(row.id)) for row in rows]
 
     async def session(self, session_id: UUID) -> Json:
         """
@@ -81,10 +81,10 @@ class Snapshots:
             raise RequestError("not_found", f"there is no session {session_id}")
         return found[session_id]
 
-    def _tool_of(self, session_id: UUID) -> str | None:
-        """The tool that the session's turn runs now, if it runs in this process."""
+    def _activity(self, session_id: UUID) -> str | None:
+        """What the session's turn does now, if it runs in this process."""
         turn = self._live.of(session_id)
-        return turn.tool if turn else None
+        return None if turn is None else "tool" if turn.tool else "thinking"
 
     async def turns(self, session: Session, rows: Sequence[TurnRow]) -> list[Json]:
         costs = await self._money.of_turns([row.id for row in rows])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Json = dict[str, Any]
-UNSAID = ("ordinal", "cost_usd", "unpriced", "made_up_usd")
+UNSAID = ("ordinal", "cost_usd", "unpriced", "lost", "made_up_usd")
 """What a notification of a turn may leave open."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -9,6 +10,8 @@ from uuid import uuid4
 import pytest
 
 from cos.agent.providers.scripted import called, said
+from cos.plugins.bill.figures import Figures
+from cos.web.money import Spent
 from tests.delegating import ScriptedAgents, delegates
 from tests.fix_home import asked
 from tests.web.fix_dashboard import served
@@ -60,6 +63,7 @@ async def test_what_became_of_a_former_call_comes_with_its_message(dashboard: Se
         await client.told("approval.requested")
         await client.ask("turn.cancel", session_id=session_id)
         await ended(client, session_id)
+    assert (await dashboard.get(f"/api/sessions/{session_id}"))[1]["state"] == "cancelled"
     newest = (await dashboard.get(f"/api/sessions/{session_id}/messages?limit=3"))[1]
     older = (await dashboard.get(f"/api/sessions/{session_id}/messages?before={newest['messages'][0]['ordinal']}"))[1]
     (denied,), (cancelled,) = older["tools"], newest["tools"]
@@ -164,3 +168,11 @@ async def test_cost_of_the_demo_is_told_apart_from_money(dashboard: Served) -> N
     for spent in (session, turn, (await dashboard.get("/api/cost"))[1]["total"]):
         assert Decimal(spent["made_up_usd"]) == Decimal(spent["cost_usd"]) > 0
         assert spent["unpriced"] == 0
+
+
+@pytest.mark.parametrize(
+    ("calls", "unpriced", "lost", "known"), [(0, 0, 0, True), (3, 2, 1, False), (2, 0, 2, False), (3, 1, 1, True)]
+)
+def test_cost_that_nobody_knows_is_null_and_never_zero(calls: int, unpriced: int, lost: int, *, known: bool) -> None:
+    spent = Spent.of(replace(Figures.none(), calls=calls, unpriced=unpriced, lost=lost)).fields
+    assert (spent["cost_usd"] is not None, spent["unpriced"], spent["lost"]) == (known, unpriced, lost)

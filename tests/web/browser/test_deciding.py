@@ -30,7 +30,7 @@ def test_click_allows_once(dash: Dash) -> None:
     expect(page).to_have_title("(1) cos")
     armed_card(page)
     page.get_by_role("button", name="Allow once").click()
-    expect(page.locator(".card .outcome")).to_contain_text("✓ allowed by web")
+    expect(page.locator(".card .outcome")).to_contain_text("✓ allowed by you (browser)")
     _call_is(page, "ok")
     expect(page).to_have_title("cos")
     assert _statuses(dash) == ["allowed"]
@@ -44,14 +44,23 @@ def test_denied_with_a_reason_never_looks_like_done(dash: Dash) -> None:
     page.keyboard.press("a")
     armed_card(page)
     page.keyboard.press("r")
-    page.locator(".card textarea").fill("not on a Monday")
-    page.locator(".card textarea").press("Enter")
+    text = page.locator(".card textarea")
+    text.press("Enter")
+    page.keyboard.type("not on a Monday")
+    page.keyboard.press("Escape")
     assert _statuses(dash) == ["pending"]
-    page.locator(".card textarea").fill("not on a Monday")
+    expect(page.locator(".card .hint")).to_contain_text("Your reason is kept")
     armed_card(page)
-    page.get_by_role("button", name="Deny with this reason").click()
+    page.keyboard.press("r")
+    expect(text).to_have_value("not on a Monday")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Deny with this reason")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(text).to_be_focused()
+    page.keyboard.press("Enter")
     _call_is(page, "denied")
-    expect(page.locator(".call .note")).to_contain_text("denied by web: not on a Monday")
+    expect(page.locator(".call .note")).to_contain_text("denied by you (browser): not on a Monday")
+    expect(page.locator(".card .age")).to_have_text("⊘ denied by you (browser)")
     page.reload()
     _call_is(page, "denied")
     expect(page.locator(".call .status")).to_contain_text("⊘")
@@ -135,6 +144,22 @@ def test_question_is_picked_then_sent(dash: Dash) -> None:
     expect(page.locator(".message.assistant").last).to_contain_text("You answered: Thinking")
 
 
+def test_question_is_answered_in_own_words_by_enter_or_tab(dash: Dash) -> None:
+    page = dash.page()
+    begin(page, "ask me something")
+    page.locator(".card").focus()
+    armed_card(page)
+    page.keyboard.press("t")
+    page.keyboard.type("both")
+    page.keyboard.press("Escape")
+    expect(page.locator(".card textarea")).to_have_value("both")
+    page.locator(".card textarea").focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Send these words")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".message.assistant").last).to_contain_text("You answered: both")
+
+
 def test_h_117_reload_and_second_tab_while_a_request_waits(dash: Dash) -> None:
     """H-117: it shows again from the database, the first page may go, and the answer counts once."""
     page = dash.page()
@@ -162,6 +187,10 @@ def test_answer_of_another_is_shown(dash: Dash) -> None:
     assert done.returncode == 0, done.stderr
     expect(page.locator(".card .outcome")).to_contain_text("denied")
     expect(page.locator(".card .outcome")).to_contain_text("from the shell")
+    expect(page.locator(".card .age")).to_have_text("⊘ denied by you (shell)")
+    page.locator(".card").focus()
+    page.keyboard.press("y")
+    expect(page.locator(".toast")).to_contain_text("already denied by you (shell)")
     _call_is(page, "denied")
     say(page, "hello again")
     expect(page.locator(".turn")).to_have_count(2)

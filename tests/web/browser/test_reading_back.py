@@ -73,7 +73,7 @@ def test_what_became_of_a_call_is_said_in_older_turns_too(dash: Dash, api: ApiSe
         expect(call).to_have_attribute("data-status", state)
         expect(call.locator(".status")).to_contain_text(glyph)
         expect(call.locator(".what")).to_have_text(f"$ echo {state} > a.txt")
-    expect(shown.first.locator(".note")).to_have_text("denied by web")
+    expect(shown.first.locator(".note")).to_have_text("denied by you (browser)")
 
 
 @pytest.mark.parametrize(("key", "words"), [("s", "Until the session ends:"), ("a", "Will be written into ")])
@@ -133,3 +133,51 @@ def test_theme_goes_round_and_is_kept(dash: Dash) -> None:
 
 def _theme(page: Page) -> tuple[str, str]:
     return page.evaluate(THEME), page.evaluate(INK)
+
+
+def test_what_has_no_price_says_so_until_it_is_priced(dash: Dash, api: ApiServer) -> None:
+    """Also by another process: then a reload is right."""
+    dash.stop()
+    dash.program.use_api(api, KEY)
+    dash.program.profile("home", 'provider = "anthropic"\nmodel = "nobody-knows"\n')
+    dash.serve()
+    api.push(reply(text("well")), reply(text("well again")))
+    page = dash.page()
+    begin(page, "hello", profile="home")
+    places = [".turn > header .cost", ".session .cost", "#conversation-about .cost", "#cost-total"]
+    for place in places:
+        expect(page.locator(place)).to_have_text("no price")
+    expect(page.locator("#cost-groups .about")).to_have_text("1 call")
+    dash.program.setting("[bill.prices.nobody-knows]\ninput = 1_000_000\noutput = 0\n")
+    done = dash.program.run("cost", "reprice")
+    assert done.returncode == 0, done.stderr
+    page.reload()
+    for place in places:
+        expect(page.locator(place)).to_contain_text("$")
+    say(page, "hello again")
+    expect(page.locator(".turn > header .cost").last).to_have_text("no price")
+    for place in places[1:]:
+        expect(page.locator(place)).to_contain_text("+?")
+    expect(page.locator("#cost-groups .about")).to_have_text("2 calls, 1 without a price")
+
+
+def test_message_to_a_profile_without_key_is_kept_over_a_reload(dash: Dash) -> None:
+    page = dash.page()
+    page.locator("#begin").click()
+    expect(page.locator("#new-profile option[value=home]")).to_contain_text("(no key)")
+    page.locator("#new-profile").select_option("home")
+    say(page, "a long thought")
+    expect(page.locator("#unsent .text")).to_have_text("a long thought")
+    expect(page.locator("#unsent")).to_contain_text("not sent:")
+    page.reload()
+    expect(page.locator("#unsent .text")).to_have_text("a long thought")
+
+
+def test_cost_has_the_whole_height_of_a_phone(dash: Dash) -> None:
+    page = dash.page()
+    page.set_viewport_size({"width": 390, "height": 844})
+    begin(page, "run a command")
+    page.locator("[data-tab=approvals]").click()
+    armed_card(page)
+    page.locator("[data-tab=cost]").click()
+    assert page.locator("#cost").evaluate("node => node.clientHeight / node.parentElement.clientHeight") > 0.95

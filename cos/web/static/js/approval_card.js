@@ -4,10 +4,13 @@ import { Arming } from './arming.js';
 import { now, since, stopTick, tick } from './clock.js';
 import { diffView } from './diff.js';
 import { button, el, setAttribute, setText } from './dom.js';
-import { decisionsOf, LOST, outcomeOf, questionDecisions } from './decisions.js';
+import { decisionsOf, endOf, lateWords, LOST, outcomeOf, questionDecisions } from './decisions.js';
+import { notice } from './notices.js';
 import { showWhole } from './whole_text.js';
 import * as words from './words.js';
 
+/** Within so many milliseconds a click was meant for what stood there before. */
+const JUST_MS = 2000;
 /** Second steps that take words. */
 const WRITTEN = new Set(['deny', 'edit']);
 
@@ -19,6 +22,9 @@ export class ApprovalCard {
   #confirming = null;
   #picked = null;
   #isRead = false;
+  #endedAt = -Infinity;
+  /** What was written for a second step that was left, by its choice. */
+  #kept = new Map();
   /** The buttons of `decisions`, in the same order. @type {HTMLElement[]} */
   #nodes = [];
   #choices = el('div', { class: 'decisions choices' });
@@ -36,10 +42,11 @@ export class ApprovalCard {
     this.node = el('article', { class: 'card', tabindex: '0' }, this.head, this.detail, this.#choices, this.write, this.#buttons, this.hint);
     this.node.addEventListener('keydown', (event) => this.#pressed(event));
     this.node.addEventListener('focus', () => this.arming.restart());
+    this.node.addEventListener('click', () => performance.now() - this.#endedAt < JUST_MS && this.#late());
     // A press on a button leaves the focus where it is: no key afterwards can press it again.
     for (const box of [this.#choices, this.#buttons]) {
       box.addEventListener('mousedown', (event) => event.preventDefault());
-      box.addEventListener('keydown', (event) => event.preventDefault());
+      box.addEventListener('keydown', (event) => this.#onButton(event));
     }
     this.detail.addEventListener('scroll', () => this.#readOn(), { capture: true, passive: true });
     this.arming = new Arming(this.node, () => this.#armed());
@@ -53,6 +60,8 @@ export class ApprovalCard {
   /** @param {{approval: any, sent: string|null, said: string}} held */
   update(held) {
     const { approval, sent, said } = held;
+    if (approval.status !== 'pending' && this.#held?.approval.status === 'pending') this.#endedAt = performance.now();
+    if (approval.editable !== this.#held?.approval.editable) this.#kept.delete('edit');
     this.#held = held;
     const key = JSON.stringify([approval.content_hash, approval.detail, approval.diff, approval.status, approval.choices, sent, said]);
     if (key === this.#key) return;
@@ -84,7 +93,10 @@ export class ApprovalCard {
     ].filter((node) => node !== null));
     if (approval.reason && !isQuestion) this.head.append(el('p', { class: 'reason', text: words.oneLine(approval.reason) }));
     if (approval.status === 'pending') tick(this.age, () => ageWords(approval));
-    else stopTick(this.age);
+    else {
+      stopTick(this.age);
+      setText(this.age, endOf(approval));
+    }
   }
 
   #sessionLink(title, id, before) {
@@ -129,7 +141,7 @@ export class ApprovalCard {
       ? questionDecisions(approval, { picked: this.#picked, text: this.write.value.trim() })
       : decisionsOf(approval, this.#confirming);
     const nodes = this.decisions.map((decision) =>
-      button('', () => this.#decide(decision), { class: `decision ${decision.style ?? ''}`, tabindex: '-1', 'aria-keyshortcuts': decision.key, 'aria-pressed': decision.isPicked === undefined ? null : String(decision.isPicked) }),
+      button('', () => this.#decide(decision), { class: `decision ${decision.style ?? ''}`, tabindex: this.#isOfText(decision) ? '0' : '-1', 'aria-keyshortcuts': decision.key, 'aria-pressed': decision.isPicked === undefined ? null : String(decision.isPicked) }),
     );
     nodes.forEach((node, place) => node.append(el('kbd', { text: this.decisions[place].key, 'aria-hidden': 'true' }), this.decisions[place].label));
     const rule = this.#confirming?.rule ? [el('p', { class: 'rule', text: words.exact(this.#confirming.rule) })] : [];
@@ -147,8 +159,9 @@ export class ApprovalCard {
       const decision = this.decisions[place];
       setAttribute(node, 'aria-disabled', isReady && (!decision.needsReading || this.#isRead) ? null : 'true');
     }
+    const kept = this.#kept.get('deny') && !this.#confirming ? 'Your reason is kept: r shows it again. ' : '';
     const unread = !this.#isRead && this.decisions?.some((decision) => decision.needsReading) ? 'Scroll to the end of the text to allow it, or v: whole text' : '';
-    setText(this.hint, outcome ?? (this.#held.said || (this.#held.sent === 'lost' ? LOST : unread)));
+    setText(this.hint, outcome ?? (this.#held.said || (this.#held.sent === 'lost' ? LOST : kept + unread)));
     this.hint.hidden = this.hint.textContent === '';
     this.hint.classList.toggle('outcome', outcome !== null);
   }
@@ -158,10 +171,15 @@ export class ApprovalCard {
       this.arming.restart();
       return;
     }
+    this.#do(decision);
+  }
+
+  #do(decision) {
     if (decision.pick !== undefined) this.#picked = decision.pick === this.#picked ? null : decision.pick;
     else if (decision.confirm !== undefined) {
+      this.#leave();
       this.#confirming = decision.confirm;
-      this.write.value = decision.confirm?.text ?? '';
+      this.write.value = this.#kept.get(decision.confirm?.choice) ?? decision.confirm?.text ?? '';
     }
     else if (decision.write) this.write.focus();
     else if (decision.whole) showWhole(this.approval, () => this.#wholeSeen());
@@ -189,18 +207,47 @@ export class ApprovalCard {
 
   #writing(event) {
     if (event.key === 'Escape') {
-      this.#confirming = null;
+      this.#leave();
       this.#drawButtons();
       this.node.focus();
+    } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229) {
+      const decision = this.decisions.find((one) => this.#isOfText(one));
+      // Words were written for it: it cannot be an accident, so that nothing has to be waited for.
+      if (decision) event.preventDefault();
+      if (decision && !event.repeat && this.write.value.trim()) this.#do(decision);
     }
-    // Whatever is written here decides nothing, Enter included.
     event.stopPropagation();
+  }
+
+  /** What is written stays, for when the second step is taken again. */
+  #leave() {
+    if (WRITTEN.has(this.#confirming?.choice)) this.#kept.set(this.#confirming.choice, this.write.value);
+    this.#confirming = null;
+  }
+
+  /** Whether it sends the reason or the answer that stands in the lines above it. */
+  #isOfText(decision) {
+    return Boolean(decision.takesReason || (decision.answer?.choice === 'answer' && this.write.value.trim()));
+  }
+
+  /** A key on a button: only those of a written text have the focus. */
+  #onButton(event) {
+    if (event.key === 'Tab') return;
+    event.preventDefault();
+    if (event.key !== 'Enter' && event.key !== ' ') return;
+    const decision = this.decisions[this.#nodes.indexOf(event.target)];
+    if (decision && !event.repeat && event.target.tabIndex === 0) this.#do(decision);
+  }
+
+  /** Another was first; of what was decided here nothing more is said. */
+  #late() {
+    if (this.#held.sent !== 'sending') notice(lateWords(this.approval), { tone: 'waiting' });
   }
 
   #pressed(event) {
     if (event.target !== this.node || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === 'Escape' && this.#confirming) {
-      this.#confirming = null;
+      this.#leave();
       this.#drawButtons();
       event.stopPropagation();
       return;
@@ -215,6 +262,7 @@ export class ApprovalCard {
     event.preventDefault();
     event.stopPropagation();
     if (decision && !event.repeat) this.#decide(decision);
+    else if (!page && this.approval.status !== 'pending') this.#late();
     else if (!page) this.arming.restart();
   }
 }

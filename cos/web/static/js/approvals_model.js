@@ -2,6 +2,7 @@
 
 import { read } from './api.js';
 import { Refused } from './connection.js';
+import { lateWords } from './decisions.js';
 import { Emitter } from './emitter.js';
 
 const SHOWN_AFTERWARDS = 6000;
@@ -97,7 +98,11 @@ export class ApprovalsModel extends Emitter {
     } catch (error) {
       const isKnown = error instanceof Refused;
       this.#mark(approval.id, isKnown ? null : 'unknown', isKnown ? error.message : '');
-      if (isKnown && error.answer) this.put({ ...approval, ...error.answer, answer_reason: error.answer.reason });
+      if (isKnown && error.answer) {
+        const answered = { ...approval, ...error.answer, answer_reason: error.answer.reason };
+        this.put(answered);
+        this.emit('failed', lateWords(answered));
+      }
       else if (isKnown) this.reload();
     }
   }

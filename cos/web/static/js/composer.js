@@ -31,6 +31,7 @@ export class Composer {
     outbox.on('change', () => this.#drawUnsent());
     addEventListener('resize', () => this.#grow());
     this.#restore();
+    this.#drawUnsent();
   }
 
   focus() {
@@ -51,7 +52,7 @@ export class Composer {
     const chosen = this.#profile.value || preferred;
     this.#profile.replaceChildren(
       ...profiles.map(({ id, model, trouble }) =>
-        el('option', { value: id, text: oneLine(`${id}${model ? ` · ${model}` : ''}${trouble ? ' · not ready' : ''}`) }),
+        el('option', { value: id, text: oneLine(`${id}${model ? ` · ${model}` : ''}${trouble ? ' (no key)' : ''}`) }),
       ),
     );
     this.#profile.value = profiles.some(({ id }) => id === chosen) ? chosen : (profiles[0]?.id ?? '');

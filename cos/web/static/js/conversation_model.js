@@ -7,7 +7,7 @@
 
 const MOST_OUTPUT = 60000;
 /** What a live turn does not say of itself. */
-const KEPT = ['ordinal', 'cost_usd', 'unpriced', 'made_up_usd'];
+const KEPT = ['ordinal', 'cost_usd', 'unpriced', 'lost', 'made_up_usd'];
 
 export class ConversationModel {
   /** @type {any} */
@@ -113,7 +113,7 @@ function putTurn(model, turn) {
   const before = model.turns.get(turn.id);
   if (before && before.status !== 'running' && turn.status === 'running') return;
   const said = Object.entries(turn).filter(([name, value]) => value !== null || !KEPT.includes(name));
-  model.turns.set(turn.id, { ordinal: null, cost_usd: null, unpriced: null, made_up_usd: null, ...before, ...Object.fromEntries(said) });
+  model.turns.set(turn.id, { ordinal: null, cost_usd: null, unpriced: null, lost: null, made_up_usd: null, ...before, ...Object.fromEntries(said) });
 }
 
 /** A piece of a reply; of one that is there as a whole already it means nothing. */

@@ -3,7 +3,7 @@
 import { read } from './api.js';
 import { bar, dayChart, withoutGaps } from './chart.js';
 import { byId, el, setAttribute, setText } from './dom.js';
-import { cost, exactCost, isMadeUp, money, oneLine, plural } from './words.js';
+import { cost, counted, exactCost, isMadeUp, money, oneLine } from './words.js';
 
 const FIXED = ['profile', 'model', 'session', 'day'];
 const PERIODS = { today: 0, week: 6, month: null, all: undefined };
@@ -82,7 +82,7 @@ export class CostPane {
       el('span', { class: 'label', text: name, title: name }),
       el('span', { class: 'figure', text: amount(group), title: exactCost(group) }),
       bar(most > 0 ? Number(group.cost_usd ?? 0) / most : 0),
-      el('span', { class: 'about', text: [plural(group.calls, 'call'), apart(group)].filter(Boolean).join(' ') }),
+      el('span', { class: 'about', text: counted(group) }),
     );
   }
 }
@@ -91,12 +91,8 @@ function amount(group) {
   return group.calls === 0 ? 'no call' : cost(group) || money(group.cost_usd);
 }
 
-function apart({ calls, unpriced }) {
-  return unpriced && unpriced !== calls ? `+ ${plural(unpriced, 'call')} without a price` : '';
-}
-
 function notes(sum) {
-  const found = [apart(sum)];
+  const found = [sum.unpriced || sum.lost ? counted(sum) : ''];
   if (/[1-9]/.test(sum.made_up_usd)) {
     found.push(isMadeUp(sum) ? 'all of it is made up by the demo' : `incl. ${money(sum.made_up_usd)} made up by the demo`);
   }

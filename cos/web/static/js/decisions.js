@@ -1,5 +1,7 @@
 /** Which decisions a request takes, with their keys and words, and how it ended. Nothing here touches the page. */
 
+import { by } from './words.js';
+
 /**
  * @typedef {object} Decision
  * @property {string} key
@@ -71,7 +73,7 @@ export function questionDecisions(approval, { picked, text }) {
     ...choices,
     ...(chosen ? [send] : []),
     { key: 't', label: 'Write', style: 'quiet', write: true },
-    { key: 'n', label: 'Decline', style: 'bad', answer: { choice: 'deny' } },
+    { key: 'n', label: 'Deny', style: 'bad', answer: { choice: 'deny' } },
     WHOLE,
   ];
 }
@@ -85,13 +87,19 @@ const ENDS = {
   gone: '? no longer waits; what became of it stands in its session',
 };
 
+/** `⊘ denied by you (app)`. */
+export function endOf({ status, answered_by: answeredBy }) {
+  return ['allowed', 'answered', 'denied'].includes(status) ? `${ENDS[status]}${by(answeredBy)}` : (ENDS[status] ?? status).split(/[:;]/)[0];
+}
+
+/** Said when a key or a click comes after somebody else's answer. */
+export const lateWords = (approval) => `already ${endOf(approval).replace(/^\S+ /, '')}: yours does not count`;
+
 /** How a request ended, or what of its answer is not known; null while it takes one. @returns {string|null} */
 export function outcomeOf({ approval, sent }) {
   if (approval.status !== 'pending') {
-    const by = approval.answered_by ? ` by ${approval.answered_by}` : '';
-    const why = approval.answer_reason ? `: ${approval.answer_reason}` : '';
-    const needsBy = !['expired', 'cancelled', 'gone'].includes(approval.status);
-    return `${ENDS[approval.status] ?? approval.status}${needsBy ? by + why : ''}`;
+    if (['expired', 'cancelled', 'gone'].includes(approval.status)) return ENDS[approval.status];
+    return `${endOf(approval)}${approval.answer_reason ? `: ${approval.answer_reason}` : ''}`;
   }
   if (sent === 'sending') return 'sending your answer …';
   if (sent === 'unknown') return '? The connection ended before the server said whether your answer counted. It is not sent again; this shows what holds once the connection is back.';

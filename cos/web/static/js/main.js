@@ -90,7 +90,11 @@ const TOLD = {
   },
   'approval.requested': (approval) => approvals.put(approval),
   'approval.resolved': (approval) => approvals.put(approval),
-  'cost.changed': () => cost.changed(),
+  'cost.changed': () => {
+    cost.changed();
+    sessions.costChanged();
+    shown.costChanged();
+  },
   'database.changed': ({ trouble }) => databaseTrouble(trouble),
 };
 

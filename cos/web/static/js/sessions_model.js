@@ -43,6 +43,11 @@ export class SessionsModel extends Emitter {
     this.#soon = setTimeout(() => this.reload(), 500);
   }
 
+  /** Something got a price, perhaps in another process: what had none is read again. */
+  costChanged() {
+    if ([...this.rows.values()].some((row) => row.unpriced)) this.reloadSoon();
+  }
+
   async more() {
     if (this.next === null || this.isReading) return;
     const mine = this.#reading;

@@ -1,9 +1,12 @@
 /** The session that is open: its address, its subscription, what you do to it. */
 
+import { read } from './api.js';
 import { ConversationModel } from './conversation_model.js';
 import { byId } from './dom.js';
 import { Emitter } from './emitter.js';
 import { announce, notice } from './notices.js';
+
+const MOST_TURNS = 200;
 
 /** Emits `change` when another session is open. */
 export class Shown extends Emitter {
@@ -65,6 +68,22 @@ export class Shown extends Emitter {
   /** The page or the pane may have come into sight. */
   look() {
     if (this.conversation.isAtEnd) this.seen();
+  }
+
+  /** Something got a price, perhaps in another process: what had none is read again. */
+  async costChanged() {
+    const { model } = this;
+    const open = model?.ordered.find((turn) => turn.unpriced && turn.ordinal !== null);
+    if (!model || !open) return;
+    try {
+      const { turns } = await read(`sessions/${model.sessionId}/turns`, { after: open.ordinal - 1, limit: MOST_TURNS });
+      if (model !== this.model) return;
+      const of = ({ cost_usd, unpriced, lost, made_up_usd }) => ({ cost_usd, unpriced, lost, made_up_usd });
+      const known = Object.fromEntries(turns.map((turn) => [turn.id, of(turn)]));
+      this.conversation.changed(model.apply({ action: 'session.cost.changed', payload: { turns: known } }));
+    } catch {
+      // The next change, or a reload, reads it again.
+    }
   }
 
   deleted(id) {

@@ -119,9 +119,8 @@ function titleOf({ command, path, query, url }) {
 /** Who denied it and why, or another word of what became of it. */
 function noteOf(call) {
   const answer = call.approval ?? {};
-  const by = answer.by ?? answer.answered_by;
-  const reason = answer.reason ?? answer.answer_reason;
-  if (call.status === 'denied') return `denied${by ? ` by ${words.oneLine(by)}` : ''}${reason ? `: ${words.oneLine(reason)}` : ''}`;
+  const { reason } = answer;
+  if (call.status === 'denied') return `denied${words.by(answer.answered_by)}${reason ? `: ${words.oneLine(reason)}` : ''}`;
   if (call.status === 'expired') return 'nobody answered in time; it did not run';
   if (call.status === 'unknown') return 'whether it had an effect is unknown';
   return call.status === 'running' && call.progress ? words.oneLine(call.progress) : '';

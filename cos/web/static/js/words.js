@@ -103,17 +103,18 @@ function plainDecimal(decimal) {
 /**
  * What is known of a cost; what has no price is named and never counted as zero, what nobody pays is `demo`; empty
  * when nothing was called.
- * @param {{cost_usd: string|null, unpriced: number|null, made_up_usd: string|null}} spent of a session, a turn, a group
+ * @param {{cost_usd: string|null, unpriced: number|null, lost: number|null, made_up_usd: string|null}} spent of a session, a turn, a group
  */
 export function cost(spent) {
-  const { cost_usd: usd, unpriced } = spent;
-  if (usd === null || usd === undefined || !/[1-9]/.test(usd)) return unpriced ? 'no price' : '';
-  return `${money(usd)}${isMadeUp(spent) ? ' demo' : ''}${unpriced ? ' +?' : ''}`;
+  const { cost_usd: usd, unpriced, lost } = spent;
+  const isUnknown = Boolean(unpriced || lost);
+  if (usd === null || usd === undefined || !/[1-9]/.test(usd)) return isUnknown ? 'no price' : '';
+  return `${money(usd)}${isMadeUp(spent) ? ' demo' : ''}${isUnknown ? ' +?' : ''}`;
 }
 
 /** Said where the exact amount is. @param {{cost_usd: string|null, made_up_usd: string|null}} spent */
 export function exactCost(spent) {
-  if (!spent.cost_usd) return null;
+  if (!/[1-9]/.test(spent.cost_usd ?? '')) return null;
   const part = /[1-9]/.test(spent.made_up_usd ?? '') ? `, of which $${spent.made_up_usd} are made up by the demo` : '';
   return `exactly $${spent.cost_usd}${isMadeUp(spent) ? ', made up by the demo: nobody pays it' : part}`;
 }
@@ -122,6 +123,20 @@ export function exactCost(spent) {
 export function isMadeUp({ cost_usd: usd, made_up_usd: madeUp }) {
   const plain = (decimal) => String(decimal).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
   return /[1-9]/.test(usd ?? '') && plain(usd) === plain(madeUp);
+}
+
+/** `16 calls, 6 without a price, 1 lost`. @param {{calls: number, unpriced: number, lost: number}} figures */
+export function counted({ calls, unpriced, lost }) {
+  const apart = [unpriced && unpriced !== calls ? `${unpriced.toLocaleString('en')} without a price` : '', lost ? `${lost.toLocaleString('en')} lost` : ''];
+  return [plural(calls, 'call'), ...apart.filter(Boolean)].join(', ');
+}
+
+const CHANNELS = { tui: 'app', web: 'browser', cli: 'shell' };
+
+/** ` by you (app)`, ` by cos ask`; empty when nobody is named. @param {string|null|undefined} answeredBy */
+export function by(answeredBy) {
+  if (!answeredBy) return '';
+  return ` by ${answeredBy in CHANNELS ? `you (${CHANNELS[answeredBy]})` : oneLine(answeredBy)}`;
 }
 
 export const plural = (count, word) => `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`;
