@@ -19,7 +19,7 @@ from cos.tui.turn_time import header
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from cos.agent.records import ToolCallRecord
+    from cos.agent.records import ApprovalAnswer, ToolCallRecord
     from cos.core.sessions import MessageRow, Transcript, TurnRow
     from cos.tui.conversation import NoticeLevel
 
@@ -156,7 +156,7 @@ def call_changes(record: ToolCallRecord) -> dict[str, object]:
         "result": record.result or "",
         "note": _note(record),
         "children": ended_lines(record),
-    }
+    } | ({"title": title_of_call(record.name, record.args)} if _is_edited(record) else {})
 
 
 def _note(record: ToolCallRecord) -> str:
@@ -165,7 +165,17 @@ def _note(record: ToolCallRecord) -> str:
         who = f"by {answer.answered_by}" if answer.answered_by else ""
         return " ".join(piece for piece in ("refused", who, f"- {answer.reason}" if answer.reason else "") if piece)
     exit_code = _exit_code(record)
-    return f"exit {exit_code}" if exit_code else ""
+    pieces = (edited_by(answer) if answer is not None else "", f"exit {exit_code}" if exit_code else "")
+    return " · ".join(piece for piece in pieces if piece)
+
+
+def edited_by(answer: ApprovalAnswer) -> str:
+    """Who changed the arguments before the call ran; empty when nobody did."""
+    return "" if answer.args is None else f"edited by {answer.answered_by or 'the user'}"
+
+
+def _is_edited(record: ToolCallRecord) -> bool:
+    return record.approval is not None and record.approval.args is not None
 
 
 def _exit_code(record: ToolCallRecord) -> int:
