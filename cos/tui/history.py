@@ -149,14 +149,17 @@ def args_text(args: dict[str, object]) -> str:
 def call_changes(record: ToolCallRecord) -> dict[str, object]:
     """What a record says about its row."""
     seconds = None if record.duration_ms is None else record.duration_ms / 1000
-    return {
+    changes: dict[str, object] = {
         "state": _STATES[record.status],
         "duration_seconds": seconds,
         "detail": args_text(record.args),
         "result": record.result or "",
         "note": _note(record),
         "children": ended_lines(record),
-    } | ({"title": title_of_call(record.name, record.args)} if _is_edited(record) else {})
+    }
+    if record.approval is not None and record.approval.args is not None:
+        changes["title"] = title_of_call(record.name, record.args)
+    return changes
 
 
 def _note(record: ToolCallRecord) -> str:
@@ -172,10 +175,6 @@ def _note(record: ToolCallRecord) -> str:
 def edited_by(answer: ApprovalAnswer) -> str:
     """Who changed the arguments before the call ran; empty when nobody did."""
     return "" if answer.args is None else f"edited by {answer.answered_by or 'the user'}"
-
-
-def _is_edited(record: ToolCallRecord) -> bool:
-    return record.approval is not None and record.approval.args is not None
 
 
 def _exit_code(record: ToolCallRecord) -> int:
