@@ -30,6 +30,7 @@ from cos.core.profiles import load_profiles
 from cos.core.questions import meant_answer, numbered
 from cos.core.rule_json import rule_object, rule_words
 from cos.core.rule_keeper import RuleKeeper
+from cos.plugins.bill.budgets import written_amount
 
 if TYPE_CHECKING:
     from cos.core.postgres.approvals import PendingApproval
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from cos.core.rules import Rule
 
 ANSWERED, LOST = 0, 1
+ASKED_BY_COS = "cos"
+"""The tool of a question that no tool asks: that of a spent budget."""
 SHORT_ID = 8
 """Characters at the end of an id that the list shows: the beginnings of ids of one moment are alike."""
 
@@ -56,7 +59,14 @@ async def _run(options: argparse.Namespace) -> int:
         if options.action == "list":
             print(_listed(pending, as_json=options.json))
             return ANSWERED
-        return await _answer(approvals, keeper, _named(pending, options.id, "pending request"), options)
+        try:
+            chosen = _named(pending, options.id, "pending request")
+        except CosError:
+            if said := await approvals.ended(options.id.strip().lower()):
+                print(f"cos: {visible(_already(*said))}", file=sys.stderr)
+                return LOST
+            raise
+        return await _answer(approvals, keeper, chosen, options)
 
 
 async def _answer(
@@ -81,8 +91,7 @@ async def _answer(
         rules = proposals[0].rules if proposals else ()
     counted = await approvals.answer(chosen.id, answer)
     if counted != answer:
-        by = f" by {counted.answered_by}" if counted.answered_by else ""
-        print(f"cos: already answered: {counted.decision}{by}", file=sys.stderr)
+        print(f"cos: {visible(_already(counted))}", file=sys.stderr)
         return LOST
     warning = await keeper.keep(chosen, answer, rules)
     print(f"{counted.decision}: {chosen.tool} {visible(chosen.title)}")
@@ -95,12 +104,20 @@ async def _answer(
     return ANSWERED
 
 
+def _already(counted: ApprovalAnswer, at: datetime | None = None) -> str:
+    """`already denied by tui, at 14:02:11`."""
+    by = f" by {counted.answered_by}" if counted.answered_by else ""
+    return f"already {counted.decision}{by}{f', at {at.astimezone():%Y-%m-%d %H:%M:%S}' if at else ''}"
+
+
 def _words(chosen: PendingApproval, text: str) -> ApprovalAnswer:
     if chosen.kind != "question":
         raise CosError("that is a call, not a question; use `cos approvals approve` or `cos approvals deny`")
     words = meant_answer(text, chosen.choices)
     if not words:
         raise CosError("the answer is empty; `cos approvals deny` declines to answer")
+    if chosen.tool == ASKED_BY_COS and words not in chosen.choices and written_amount(words) is None:
+        raise CosError(f"{words!r} is no amount of dollars and none of the choices; the question still waits")
     return ApprovalAnswer(decision="answered", answer=words, answered_by="cli")
 
 

@@ -63,6 +63,13 @@ def _chat(parser: argparse.ArgumentParser) -> None:
     _profile(parser)
     parser.add_argument("--session", metavar="ID", help="open this session; the first characters of its id are enough")
     parser.add_argument("--continue", dest="resume", action="store_true", help="open the newest session")
+    _tags(parser)
+
+
+def _tags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tag", dest="tags", action="append", default=[], metavar="KEY:VALUE", help="tag of the new session"
+    )
 
 
 def _ask(parser: argparse.ArgumentParser) -> None:
@@ -72,9 +79,7 @@ def _ask(parser: argparse.ArgumentParser) -> None:
     session = parser.add_mutually_exclusive_group()
     session.add_argument("--session", metavar="ID", help="go on in this session")
     session.add_argument("--continue", dest="resume", action="store_true", help="go on in the newest session")
-    parser.add_argument(
-        "--tag", dest="tags", action="append", default=[], metavar="KEY:VALUE", help="tag of the new session"
-    )
+    _tags(parser)
     parser.add_argument("--json", action="store_true", help="print every event as one JSON object a line")
     parser.add_argument(
         "--approve",

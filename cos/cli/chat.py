@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cos.agent.tags import merge_tags
 from cos.core.paths import Paths
 from cos.core.switch import switched
 from cos.tui.app import CosApp, OpenCore, Opening
@@ -32,12 +33,14 @@ def run(options: argparse.Namespace) -> int:
 
 def run_app(options: argparse.Namespace, open_core: OpenCore) -> int:
     """Run the app to its end; the exit code. `options`: session, resume and profile."""
+    tags = merge_tags(options.tags)
     app = CosApp(
         Opening(
             open_core=open_core,
             session=options.session,
             resume=options.resume,
             profile=options.profile,
+            tags=tags,
             command=_command(),
             preferences=Preferences.load(Paths.from_environment(os.environ).data_dir / "tui.json"),
             reduced_motion=bool(switched(os.environ.get("COS_REDUCED_MOTION", ""))),

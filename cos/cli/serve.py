@@ -67,7 +67,7 @@ def _with_app(options: argparse.Namespace, listening: socket.socket) -> int:
             await core.close()
             raise
 
-    options.session, options.resume = None, False
+    options.session, options.resume, options.tags = None, False, []
     chat: Any = importlib.import_module("cos.cli.chat")  # A service needs nothing of the app.
     code: int = chat.run_app(options, open_served)
     return code

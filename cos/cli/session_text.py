@@ -14,6 +14,8 @@ from cos.agent.text import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cos.agent.messages import ToolCall
+    from cos.agent.records import ToolCallRecord
     from cos.core.sessions import MessageRow, Session, Transcript, TurnRow
 
 _RESULT_LINES = 12
@@ -70,9 +72,15 @@ def _message(row: MessageRow, agent: str, history: Transcript) -> Iterator[str]:
             if text:
                 yield _said(agent, text)
             for call in calls:
-                record = history.calls.get(call.id)
-                arguments = json.dumps(call.args, ensure_ascii=False)
-                yield f"→ {visible(call.name)} {visible(arguments)}{f' · {record.status}' if record else ''}"
+                yield _call(call, history.calls.get(call.id))
+
+
+def _call(call: ToolCall, record: ToolCallRecord | None) -> str:
+    """With the arguments that count: what the user wrote in the place of what the model proposed."""
+    arguments = json.dumps(record.args if record else call.args, ensure_ascii=False)
+    is_edited = record is not None and record.approval is not None and record.approval.args is not None
+    state = (f" · {record.status}" if record else "") + (" · edited" if is_edited else "")
+    return f"→ {visible(call.name)} {visible(arguments)}{state}"
 
 
 def _said(who: str, text: str) -> str:

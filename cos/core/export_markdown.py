@@ -132,7 +132,8 @@ class MarkdownExport:
         by = f" by {code(str(answer['answered_by']))}" if answer.get("answered_by") else ""
         decision = str(answer.get("decision"))
         scope = f", scope {code(str(answer.get('scope')))}" if decision == "allowed" else ""
-        self._block(f"The user was asked: {code(decision)}{by}{scope}")
+        edited = "" if answer.get("args") is None else ", with arguments that the user edited"
+        self._block(f"The user was asked: {code(decision)}{by}{scope}{edited}")
         if answer.get("reason"):
             self._fence(str(answer["reason"]))
 

@@ -80,6 +80,8 @@ class SessionRow:
     """Messages that wait for their turn."""
     children: int
     """Sessions directly below, archived ones left out."""
+    has_expired: bool = False
+    """In the newest turn a request ended because nobody answered in time."""
 
     @property
     def is_running(self) -> bool:

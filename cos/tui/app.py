@@ -53,6 +53,8 @@ class Opening:
     resume: bool = False
     """Open the newest session."""
     profile: str | None = None
+    tags: tuple[str, ...] = ()
+    """Of the session that the first message begins."""
     command: str = "cos chat"
     """What starts the app again, as it may be pasted into a shell."""
     timing: Timing = field(default_factory=Timing)
@@ -144,6 +146,7 @@ class CosApp(LeavingApp):
         control: SessionControl = parts["session_control"].SessionControl(core, self.main)
         self.surface = parts["surface"].AppSurface(self, core, control)
         self._pump(core, control)
+        control.place.tags = self._opening.tags
         await control.begin(await self._first_session(core))
         self.main.connect(control, self.surface)
         self.ticker = self.set_interval(1.0, control.tick)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
@@ -22,10 +22,11 @@ _HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
 def cost(figures: Figures) -> str:
-    """The amount; `no price` when no call has a known one, `no call` when there was none."""
+    """The amount; `no price` when no call has one or none reported anything, `no call` when there was none."""
     if not figures.calls:
         return "no call"
-    if figures.unpriced + figures.lost == figures.calls:
+    is_counted = figures.prompt_tokens or figures.output_tokens
+    if not figures.cost_usd and (figures.unpriced or figures.lost or not is_counted):
         return "no price"
     return dollars(figures.cost_usd, figures.made_up_usd)
 
@@ -50,8 +51,12 @@ def apart(figures: Figures) -> str:
 def known(figures: Figures) -> str:
     """As `cost`, with ` +?` when that is not all."""
     amount = cost(figures)
-    is_all = amount in {"no price", "no call"} or not (figures.unpriced or figures.lost)
-    return amount if is_all else f"{amount} +?"
+    return amount if amount in {"no price", "no call"} else f"{amount}{unknown_mark([figures])}"
+
+
+def unknown_mark(parts: Iterable[Figures]) -> str:
+    """` +?` behind a sum that is not all of these."""
+    return " +?" if any(figures.unpriced or figures.lost for figures in parts) else ""
 
 
 def own_and_children(of: SessionCost) -> str:

@@ -19,7 +19,7 @@ from cos.tui.turn_time import header
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from cos.agent.records import ToolCallRecord
+    from cos.agent.records import ApprovalAnswer, ToolCallRecord
     from cos.core.sessions import MessageRow, Transcript, TurnRow
     from cos.tui.conversation import NoticeLevel
 
@@ -149,7 +149,7 @@ def args_text(args: dict[str, object]) -> str:
 def call_changes(record: ToolCallRecord) -> dict[str, object]:
     """What a record says about its row."""
     seconds = None if record.duration_ms is None else record.duration_ms / 1000
-    return {
+    changes: dict[str, object] = {
         "state": _STATES[record.status],
         "duration_seconds": seconds,
         "detail": args_text(record.args),
@@ -157,6 +157,9 @@ def call_changes(record: ToolCallRecord) -> dict[str, object]:
         "note": _note(record),
         "children": ended_lines(record),
     }
+    if record.approval is not None and record.approval.args is not None:
+        changes["title"] = title_of_call(record.name, record.args)
+    return changes
 
 
 def _note(record: ToolCallRecord) -> str:
@@ -165,7 +168,13 @@ def _note(record: ToolCallRecord) -> str:
         who = f"by {answer.answered_by}" if answer.answered_by else ""
         return " ".join(piece for piece in ("refused", who, f"- {answer.reason}" if answer.reason else "") if piece)
     exit_code = _exit_code(record)
-    return f"exit {exit_code}" if exit_code else ""
+    pieces = (edited_by(answer) if answer is not None else "", f"exit {exit_code}" if exit_code else "")
+    return " · ".join(piece for piece in pieces if piece)
+
+
+def edited_by(answer: ApprovalAnswer) -> str:
+    """Who changed the arguments before the call ran; empty when nobody did."""
+    return "" if answer.args is None else f"edited by {answer.answered_by or 'the user'}"
 
 
 def _exit_code(record: ToolCallRecord) -> int:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from cos.agent import events
 from cos.agent.messages import AssistantMessage, UserMessage
-from cos.tui.history import args_text, assistant_entries, call_changes, ending, thinking_of, user_entries
+from cos.tui.history import (
+    args_text,
+    assistant_entries,
+    call_changes,
+    edited_by,
+    ending,
+    thinking_of,
+    title_of_call,
+    user_entries,
+)
 from cos.tui.transcript.calls import ToolCall
 from cos.tui.transcript.entries import AssistantText, Thinking
 from cos.tui.turn_time import TurnClock, ended_header
@@ -32,6 +41,11 @@ def apply_event(conversation: Conversation, event: AgentEvent) -> None:
             conversation.change(f"call:{event.call_id}", note=event.text)
         case events.ApprovalRequested():
             conversation.change(f"call:{event.call_id}", state="waiting", detail=event.detail, title=event.title)
+        case events.ApprovalResolved() if event.answer.args is not None:
+            conversation.change(
+                f"call:{event.call_id}", title=title_of_call(event.name, event.answer.args),
+                detail=args_text(event.answer.args), note=edited_by(event.answer),
+            )  # fmt: skip
         case events.Notice():
             conversation.notice(event.level, event.text, _turn_key(event))
         case events.TurnStarted() | events.TurnCompleted():

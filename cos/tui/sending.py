@@ -91,7 +91,7 @@ class Sending:
         """Into the composer when that is empty; else it stands above it, with the reason, until the user takes it."""
         unsent, composer = self._delivery.unsent, self._screen.composer
         if message.place is self._places.open and not composer.text and composer.editing is None:
-            composer.unpack(message.outgoing.draft)
+            composer.restore(message.outgoing.draft)
             unsent.end(message)
         elif message.place is not self._places.open and isinstance(error, SessionError):
             # The session it belongs to may be gone, and its place with it.

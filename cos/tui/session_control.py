@@ -32,6 +32,7 @@ from cos.tui.turn_actions import TurnActions
 from cos.tui.turn_costs import TurnCosts
 from cos.tui.unsent import UnsentMessages
 from cos.tui.welcome import welcome
+from cos.tui.widgets.composer import QUESTION_HINT
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -226,7 +227,7 @@ class SessionControl:
         # What was typed before anything could be read comes after what was there.
         early = "" if self._has_arrived else self._screen.composer.draft
         self._has_arrived = True
-        self._screen.composer.begin("\n".join(text for text in (place.draft, early) if text))
+        self._screen.composer.begin(place.draft, early)
         self._screen.writing.at(place.profile_id, self._core.profiles[place.profile_id].workspace)
         self.queue.show([], "")
         self.cost.moved()
@@ -280,6 +281,8 @@ class SessionControl:
             is_db_up=not trouble,
         )
         screen.cost.show(self.cost.shown(self._tally.usage(current)))
+        asks = row is not None and bool(row.waiting) and row.waiting_kind != "tool_call"
+        screen.composer.border_subtitle = QUESTION_HINT if asks else ""
         is_child = row is not None and row.parent_session_id is not None
         if self._hinted != (self.is_running, is_child):
             # Only then: the footer is built anew each time.

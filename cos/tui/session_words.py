@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from cos.agent.records import TurnStatus
 from cos.tui import wording
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ GLYPHS: Final = {
     "running": "●",
     "queued": "»",
     "queue paused": "‖",
+    "request expired": "◷",
     "done unseen": "✓",
     "failed": "✗",
     "cancelled": "⊘",
@@ -57,6 +59,9 @@ def state_of(row: SessionRow, activity: Activity | None, now: datetime) -> RowSt
     if row.is_running:
         return _running(row, activity, now)
     if row.queued:
+        if row.turn_status is TurnStatus.INTERRUPTED:
+            wait = f"{row.queued} wait{'s' if row.queued == 1 else ''}"
+            return RowState("interrupted", f"interrupted, {wait}, paused", "failed")
         word = "queue paused" if row.queue_paused else "queued"
         return RowState(word, f"{word} {row.queued}", "active")
     return _resting(row)
@@ -79,7 +84,10 @@ def _resting(row: SessionRow) -> RowState:
     if status in {"failed", "cancelled", "interrupted"}:
         tone: Tone = "failed" if status != "cancelled" else "quiet"
         return RowState(status, f"{status} unseen" if row.is_unseen else status, tone)
-    return RowState("done unseen", "done unseen", "news") if row.is_unseen else RowState("idle", "idle", "quiet")
+    if row.is_unseen:
+        word = "request expired" if row.has_expired else "done unseen"
+        return RowState(word, word, "news")
+    return RowState("idle", "idle", "quiet")
 
 
 def context_share(row: SessionRow) -> float | None:

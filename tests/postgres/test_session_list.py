@@ -19,10 +19,12 @@ from cos.agent.tags import merge_tags
 from cos.core.postgres import session_list
 from cos.core.postgres.database import Database
 from cos.core.postgres.journal import PostgresJournal
+from cos.core.postgres.listed_sessions import listed_sessions
 from cos.core.postgres.session_list import Place, SessionList
 from cos.core.postgres.sessions import Sessions
 from cos.core.session_query import SessionQuery, parse_session_query
 from cos.tui.session_rows import SessionRows
+from cos.tui.session_words import state_of
 
 ALL = SessionQuery()
 
@@ -132,6 +134,32 @@ async def test_those_that_need_the_user_come_first_wherever_their_page_is(sample
     assert (by_title["asks"].waiting, by_title["asks"].waiting_kind) == (1, "question")
     assert (by_title["old asks"].waiting_kind, by_title["waits"].queued) == ("tool_call", 1)
     assert by_title["failed"].is_unseen and not by_title["works"].is_unseen
+
+
+async def test_what_waits_behind_an_interrupted_turn_is_said_to_be_paused(sample: Sample) -> None:
+    await sample.session("cut")
+    await sample.turn("cut", TurnStatus.INTERRUPTED)
+    cut = await Sessions(sample.database).get(sample.ids["cut"])
+    await Sessions(sample.database).enqueue(cut, new_id(), UserMessage(text="later"), "cli", None)
+    row = (await sample.listing.page(ALL)).rows[0]
+    state = state_of(row, None, datetime.now(UTC))
+    assert (state.word, state.words) == ("interrupted", "interrupted, 1 waits, paused")
+    listed = await listed_sessions(sample.database, profile_id=None, archived=False, limit=9)
+    assert [one.state for one in listed] == ["interrupted, 1 waits, paused"]
+
+
+async def test_a_request_that_expired_is_news_until_somebody_looks(sample: Sample) -> None:
+    await sample.session("late")
+    turn = await sample.turn("late")
+    await sample.request(turn)
+    await sample.sql(b"UPDATE approvals SET status = 'expired', answered_at = now()")
+    await sample.journal.finish_turn(turn, TurnStatus.COMPLETED)
+    words = []
+    for _ in range(2):
+        row = (await sample.listing.page(ALL)).rows[0]
+        words.append(state_of(row, None, datetime.now(UTC)).words)
+        await sample.seen("late")
+    assert words == ["request expired", "idle"]
 
 
 async def test_every_state_has_its_filter(sample: Sample) -> None:

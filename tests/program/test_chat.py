@@ -145,3 +145,14 @@ def test_bytes_that_mean_nothing_do_not_end_the_app(program: Program, data: byte
     chat.until("hello there")
     chat.press("ctrl+c")  # It clears what was written.
     assert _quit(chat) == 0
+
+
+def test_tags_of_the_command_line_are_those_of_the_new_session(program: Program) -> None:
+    wrong = program.chat("--profile", "demo", "--tag", "nocolon")
+    assert wrong.until_end() == 2 and "nocolon" in wrong.text
+    chat = program.chat("--profile", "demo", "--tag", "client:acme")
+    chat.until("demo · area:demo")
+    chat.say("hello there")
+    chat.until("Welcome to cos", "today $", "demo · area:demo client:acme")
+    assert _quit(chat) == 0
+    assert program.rows("SELECT tags FROM sessions") == [(["client:acme"],)]

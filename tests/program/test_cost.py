@@ -66,6 +66,23 @@ def test_a_spent_budget_stops_with_exit_code_5_until_it_is_overridden(cos: Progr
     assert cos.run("ask", "third", "--tag", "client:acme").stdout == "Two.\n"
 
 
+def test_an_answer_that_is_no_amount_is_refused_and_the_question_stays(cos: Program, api: ApiServer) -> None:
+    settings = cos.home / "commonos.toml"
+    settings.write_text(settings.read_text() + '[[bill.budgets]]\nperiod = "month"\nlimit_usd = 2\n')
+    api.push(reply(text("One."), usage=MILLION), reply(text("Two."), usage=MILLION))
+    cos.run("ask", "first")
+    second = cos.start("ask", "second", "--approve", "ask")
+    while not (found := json.loads(cos.run("approvals", "list", "--json").stdout)):
+        assert second.poll() is None, second.communicate()
+    short = found[0]["id"][-8:]
+    refused = cos.run("approvals", "answer", short, "zzz")
+    assert refused.returncode == 2 and "the question still waits" in refused.stderr
+    assert [one["id"] for one in json.loads(cos.run("approvals", "list", "--json").stdout)] == [found[0]["id"]]
+    assert cos.run("approvals", "answer", short, "5").returncode == 0
+    output, _ = second.communicate(timeout=60)
+    assert output == "Two.\n"
+
+
 def test_a_call_under_way_when_the_program_is_killed_is_there_and_marked(cos: Program, api: ApiServer) -> None:
     api.push(reply(open_text("It was a dark"), silence(), usage=MILLION), reply(text("Fine."), usage=MILLION))
     asking = cos.start("ask", "tell a story")

@@ -55,6 +55,8 @@ def test_another_process_lists_the_question_and_answers_it(program: Program) -> 
     assert blank.returncode == 2 and "the answer is empty" in blank.stderr
     done = program.run("approvals", "answer", short, "2")
     assert (done.returncode, done.stdout) == (0, "answered: clarify What shall the demo show you next?\n  Thinking\n")
+    again = program.run("approvals", "deny", short)
+    assert again.returncode == 1 and "cos: already answered by cli, at 20" in again.stderr
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert "You answered: *Thinking*" in output

@@ -12,9 +12,12 @@ from textual.widgets import Input, TextArea
 
 from cos.agent.providers.scripted import called, said
 from cos.agent.records import ApprovalAnswer
+from cos.cli.session_text import session_text
+from cos.tui.history import entries_of
 from cos.tui.screens.deny_reason import DenyReason
 from cos.tui.screens.edit_args import EditArgs
 from cos.tui.screens.keep_rule import KeepRule
+from cos.tui.transcript.calls import ToolCall
 from tests.fix_home import PROFILES, CoreHome
 from tests.tui.chat import Chat, chat_in
 from tests.tui.test_approvals import commands, decisions, selected
@@ -209,12 +212,21 @@ async def test_edited_arguments_run_exactly_as_edited(core_home: CoreHome) -> No
         await chat.requests(1)
         editor = await panel(chat, "e", EditArgs)
         assert editor.query_one(TextArea).text == "touch one"
+        assert editor.query_one(TextArea).cursor_location == (0, len("touch one"))
         editor.query_one(TextArea).text = "echo 'a  b' > 'f 1'\necho two >> 'f 1'"
         await armed(chat, "ctrl+s")
         await closed(chat)
         await chat.rests()
         rows = await chat.core.database.fetch(b"TABLE approvals", {})
         assert rows[0]["edited_args"] == {"command": "echo 'a  b' > 'f 1'\necho two >> 'f 1'", "timeout": 7}
+        await chat.until(lambda: chat.calls()[0].state == "ok", "the call ran")
+        assert chat.calls()[0].title == "$ echo 'a  b' > 'f 1' …" and chat.calls()[0].note == "edited by tui"
+        session_id = rows[0]["session_id"]
+        history = await chat.core.sessions.transcript(session_id)
+        loaded = [entry for entry in entries_of(history) if isinstance(entry, ToolCall)]
+        assert (loaded[0].title, loaded[0].note) == (chat.calls()[0].title, "edited by tui")
+        text = session_text(await chat.core.sessions.get(session_id), history)
+        assert "echo two" in text and "touch one" not in text and "· ok · edited" in text
     folder = core_home.folder / "workspaces" / "home"
     assert (folder / "f 1").read_text() == "a  b\ntwo\n" and not (folder / "one").exists()
 

@@ -124,6 +124,27 @@ async def test_a_text_that_comes_back_does_not_overwrite_a_new_one() -> None:
         assert app.composer.text == "one"
 
 
+async def test_a_command_is_not_glued_to_a_text_that_came_back() -> None:
+    async with (app := Writing()).run_test() as pilot:
+        app.composer.put_back("delegate it")
+        await pilot.press(*"/compact", "enter", "up", "up")
+        assert app.sent == ["/compact"] and app.composer.text == "delegate it"
+        app.composer.begin("see ")
+        await pilot.press("a", *"/b", "enter")
+        assert app.sent[-1] == "see a/b"
+        app.composer.begin("draft", "typing")
+        await pilot.press("slash")
+        assert app.composer.text == "draft\ntyping/"
+
+
+@pytest.mark.parametrize("key", ["ctrl+s", "ctrl+t"])
+async def test_without_a_turn_the_other_ways_to_send_say_so(key: str) -> None:
+    async with (app := Writing()).run_test() as pilot:
+        await pilot.press("a", key)
+        assert app.composer.text == "a" and not app.sent
+        assert [note.message for note in app._notifications] == ["No turn runs: Enter sends."]
+
+
 @pytest.mark.parametrize("text", ["かな漢", "👩‍👩‍👧‍👦", "e\u0301", "שלום abc 123", "ก็", "a\u2060b"])
 async def test_text_of_any_script_is_stored_unchanged_H_050(text: str) -> None:
     async with (app := Writing()).run_test(size=(20, 10)) as pilot:

@@ -309,6 +309,11 @@ def test_amounts_look_as_those_of_the_plugin(amount: str) -> None:
 def test_unknown_is_never_zero() -> None:
     assert cost_words.cost(figures(calls=3, unpriced=2, lost=1)) == "no price"
     assert cost_words.cost(figures("1", calls=3, unpriced=2)) == "$1.0000"
+    # An attempt that was refused counts nothing: alone, and before one without a price.
+    refused: dict[str, Any] = {"input_tokens": 0, "output_tokens": 0, "cache_read_tokens": 0}
+    assert cost_words.known(figures(calls=1, **refused)) == "no price"
+    assert cost_words.known(figures(calls=2, unpriced=1)) == "no price"
+    assert cost_words.known(figures(calls=1)) == "$0.0000"
     assert cost_words.today(figures("1", calls=3, lost=1)) == "today $1.0000 +?"
     assert cost_words.today(figures(calls=0)) == "today $0.0000"
     assert cost_words.apart(figures(unpriced=1, lost=2)) == "+ 1 call without a price + 2 lost calls"

@@ -49,6 +49,7 @@ def key(name: str, words: str) -> FooterKey:
 
 def test_the_way_out_and_the_help_stay_longest_then_what_is_nearest_to_the_focus() -> None:
     keys = [key("enter", "Open"), key("r", "Rename"), key("f2", "Sessions"), key("escape", "Back"), key("f1", "Help")]
+    assert [one.description for one in whole(keys, 43, "f2")] == ["Back", "Help", "Sessions"]
     kept = {width: [one.description for one in whole(keys, width)] for width in (57, 56, 44, 43, 22, 21, 12)}
     assert kept == {
         57: ["Back", "Help", "Open", "Rename", "Sessions"],

@@ -41,6 +41,7 @@ async def test_typing_into_the_composer_answers_nothing(core_home: CoreHome) -> 
         await chat.requests(1)
         await chat.pilot.press(*keys[50:], "enter")
         assert chat.main.composer.has_focus
+        await chat.until(lambda: "F4 answers the question, a message does not" in chat.screen_text(), "the hint")
         assert await rows(chat) == PENDING
         assert chat.main.approvals.requests.picked is None
 

@@ -244,6 +244,8 @@ async def test_a_new_title_is_checked_and_a_refusal_stands_in_the_dialog(core_ho
         await chat.pilot.press("f2", "r")
         await chat.until(lambda: isinstance(chat.app.screen, SessionTitle))
         line = chat.app.screen.query_one(Input)
+        assert line.selected_text == line.value != ""
+        line = chat.app.screen.query_one(Input)
         assert line.value == "old title"
         line.value = "   "
         await chat.pilot.press("enter")

@@ -118,16 +118,24 @@ class Approvals:
         rows = await self._database.fetch(self._sql["approval"], {"id": approval_id})
         if not rows or rows[0]["status"] == "pending":
             return None
-        first = rows[0]
-        return ApprovalAnswer(
-            decision=first["status"], scope=first["scope"] or "once", reason=first["answer_reason"],
-            answered_by=first["answered_by"], args=first["edited_args"], answer=first["answer"],
-        )  # fmt: skip
+        return _answer_of(rows[0])
+
+    async def ended(self, part_of_id: str) -> tuple[ApprovalAnswer, datetime] | None:
+        """The answer to the one request, no longer pending, whose id begins or ends so, and when it was given."""
+        rows = await self._database.fetch(self._sql["ended_approvals"], {"part": part_of_id}) if part_of_id else []
+        return (_answer_of(rows[0]), rows[0]["answered_at"]) if len(rows) == 1 else None
 
     async def pending(self) -> list[PendingApproval]:
         """Every unanswered request of every session, oldest first."""
         rows = await self._database.fetch(self._sql["pending_approvals"])
         return [PendingApproval(**row | {key: tuple(row[key]) for key in ("tags", "choices")}) for row in rows]
+
+
+def _answer_of(row: Row) -> ApprovalAnswer:
+    return ApprovalAnswer(
+        decision=row["status"], scope=row["scope"] or "once", reason=row["answer_reason"],
+        answered_by=row["answered_by"], args=row["edited_args"], answer=row["answer"],
+    )  # fmt: skip
 
 
 def _storable(text: str | None) -> str | None:

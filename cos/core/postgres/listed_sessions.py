@@ -33,6 +33,7 @@ class ListedSession:
     """Pending approvals."""
     queued: int
     """Messages that wait for their turn."""
+    queue_paused: bool
 
     @property
     def state(self) -> str:
@@ -41,8 +42,10 @@ class ListedSession:
             return "waiting for you"
         if self.turn_status == "running":
             return "running"
+        if self.queued and self.turn_status == "interrupted":
+            return f"interrupted, {self.queued} wait{'s' if self.queued == 1 else ''}, paused"
         if self.queued:
-            return f"queued {self.queued}"
+            return f"queue paused {self.queued}" if self.queue_paused else f"queued {self.queued}"
         return self.turn_status if self.turn_status in {"failed", "interrupted", "cancelled"} else "idle"
 
 

@@ -26,6 +26,11 @@ _STEP = Decimal("0.0001")
 _STOPPING = frozenset({"", "no", "n", "stop"})
 
 
+def written_amount(answer: str) -> Decimal | None:
+    """What a typed answer to the question of a spent budget allows; 0 = nothing, None = nobody knows."""
+    return Decimal(0) if answer.strip().lower() in _STOPPING else amount_in(answer)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """A limit for one tag, one profile or everything; a budget of a tag key is one of these for each value."""
@@ -113,7 +118,7 @@ class BudgetState:
         """What an answer to `question` allows; 0 = nothing, None = nobody knows."""
         if answer in self.choices:
             return self.choices[answer]
-        return Decimal(0) if answer.strip().lower() in _STOPPING else amount_in(answer)
+        return written_amount(answer)
 
     def extra_for(self, more: Decimal, asked: BudgetState) -> Decimal:
         """What an override adds so that `more` may be spent; 0 or less = that much is allowed already.

@@ -37,6 +37,10 @@ class EditArgs(RequestPanel[dict[str, Any]]):
         yield Static(markup=False, classes="problem")
         yield KeyHints()
 
+    def on_mount(self) -> None:
+        editor = self.query_one(TextArea)
+        editor.move_cursor(editor.document.end)
+
     def action_allow(self) -> None:
         if not self.arming.is_armed:
             self.refuse()

@@ -130,6 +130,8 @@ class ApprovalsPane(QuestionKeys, can_focus=False):
         self.requests = Requests()
         self._is_cut = False
         """The card does not show all of its text, so its end is not the text's end."""
+        self.needed_key = ""
+        """What the user was just told to press: the line of keys keeps it."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="approval-head", markup=False)
@@ -219,6 +221,8 @@ class ApprovalsPane(QuestionKeys, can_focus=False):
             return False
         unread = sum(not self.requests.was_seen(card) for card in to_read)
         if unread:
+            self.needed_key = "v"
+            self.refresh_bindings()
             which = f"{unread} of the {len(to_read)} marked ones: read them" if len(to_read) > 1 else "Read it"
             self.notify(f"{which} to its end first: PgDn, or v for the full screen.", severity="warning", markup=False)
         return not unread
@@ -239,6 +243,7 @@ class ApprovalsPane(QuestionKeys, can_focus=False):
     def _draw_text(self) -> None:
         """Another request is selected."""
         self.disarm()
+        self.needed_key = ""
         if self.is_mounted:
             card, picked = self.selected, self.requests.picked
             text, self._is_cut = detail_text(card, picked) if card else (Text(), False)

@@ -28,6 +28,7 @@ NEW_LINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+j"})
 IDLE_HINT = "Write a message. Enter sends, ^J makes a new line"
 RUNNING_HINT = "Enter queues, ^S steers, ^T stops and sends"
 CHILD_RUNNING_HINT = "Enter tells this child agent at its next step"
+QUESTION_HINT = "F4 answers the question, a message does not"
 CHILD_IDLE_HINT = "This child agent has ended; /fork goes on"
 
 
@@ -41,6 +42,7 @@ class Composer(FoldingArea):
         max-height: 12;
         border: round $foreground 35%;
         border-title-color: $text-warning;
+        border-subtitle-color: $text-warning;
         background: $background;
         padding: 0 1;
         scrollbar-size-vertical: 1;
@@ -111,6 +113,8 @@ class Composer(FoldingArea):
         self.editing: UUID | None = None
         """The waiting message whose text this is."""
         self._before_editing = ""
+        self._restored = ""
+        """What came back to be written on, until a key is pressed."""
         self._burst = Burst(burst_seconds)
         self._held_enter: Timer | None = None
 
@@ -141,14 +145,23 @@ class Composer(FoldingArea):
         event.prevent_default()
 
     def _handles(self, key: str, *, is_pasted: bool) -> bool:
+        restored, self._restored = self._restored, ""
         if not is_pasted and self.take_key(key):
             return True
+        if key == "slash" and restored and restored == self.packed and self.cursor_location == self.document.end:
+            # A command begins on its own line: glued to a text that came back, it would be sent as a message.
+            self.prompts.sent(self.packed)
+            self.load("")
+            self.app.notify("What stood here is one Up away; a command begins on an empty line.", markup=False)
+            return False
         if key == "enter":
             self._enter(is_pasted=is_pasted)
         elif key in NEW_LINE_KEYS:
             self.action_new_line()
         elif key == "escape" and self.editing is not None:
             self._end_editing()
+        elif key in {"ctrl+s", "ctrl+t"} and not self.turn_runs:
+            self.app.notify("No turn runs: Enter sends.", markup=False)
         elif key in {"up", "down"}:
             self.recall(key)
         else:
@@ -219,20 +232,31 @@ class Composer(FoldingArea):
         if before._held_enter is not None:
             before._release_enter(lambda: self._enter(is_pasted=True))
 
-    def begin(self, draft: str) -> None:
-        """Write somewhere else: the draft of that place, with no way to undo into the one before."""
+    def begin(self, draft: str, typed: str = "") -> None:
+        """Write somewhere else: the draft of that place, with no way to undo into the one before.
+
+        `typed` is being written at this moment and comes after it.
+        """
         self.editing = None
         self.border_title = ""
-        self.unpack(draft)
+        if typed:
+            self.unpack("\n".join(text for text in (draft, typed) if text))
+        else:
+            self.restore(draft)
         self.history.clear()
         self.prompts.rest()
 
     def put_back(self, draft: str) -> None:
         """Return a text that could not be sent; while something new is being written it is one Up away."""
         if not self.text:
-            self.unpack(draft)
+            self.restore(draft)
         elif draft:
             self.prompts.sent(draft)
+
+    def restore(self, draft: str) -> None:
+        """Show a text that was written before. A `/` as the next key begins a command, not the text's next word."""
+        self.unpack(draft)
+        self._restored = self.packed
 
     @property
     def draft(self) -> str:

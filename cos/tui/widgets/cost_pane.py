@@ -111,12 +111,13 @@ class CostPane(Widget):
         others = named[most_groups:]
         if others:
             amount = wording.money(sum((group.figures.cost_usd for group in others), Decimal(0)))
+            amount += cost_words.unknown_mark(group.figures for group in others)
             yield _Line(7, Text(cost_words.left_right(f" and {len(others):,} more", amount, width), "dim"))
         for group in rest:
             yield _Line(6, self._group(group, most, width))
 
     def _group(self, group: Group, most: Decimal, width: int) -> Text:
-        amount = cost_words.cost(group.figures)
+        amount = cost_words.known(group.figures)
         name = cost_words.left_right(f" {cost_words.label(group)}", "", _LABEL_CELLS)
         cells = max(0, min(12, width - _LABEL_CELLS - cell_len(amount) - 1))
         bar = cost_words.bar(group.figures.cost_usd, most, cells)

@@ -28,6 +28,7 @@ class KeyHints(Footer):
     def __init__(self) -> None:
         super().__init__(show_command_palette=False)
         self._hints: list[FooterKey] = []
+        self._needed = ""
 
     def compose(self) -> ComposeResult:
         focused = self.screen.focused
@@ -35,6 +36,7 @@ class KeyHints(Footer):
         is_text = focused is not None and focused.check_consume_key("slash", "/")
         keys = [key for key in super().compose() if isinstance(key, FooterKey)]
         self._hints = [key for key in keys if not (is_text and _CHARACTER.fullmatch(key.key))]
+        self._needed = getattr(focused, "needed_key", "")
         self._fit(self.app.size.width)
         yield from self._hints
 
@@ -42,15 +44,19 @@ class KeyHints(Footer):
         self._fit(event.size.width)
 
     def _fit(self, width: int) -> None:
-        fitting = whole(self._hints, width)
+        fitting = whole(self._hints, width, self._needed)
         for key in self._hints:
             key.display = key in fitting
 
 
-def whole(keys: Sequence[FooterKey], width: int) -> list[FooterKey]:
-    """Those that fit into `width` cells beside each other, the most important ones first."""
+def whole(keys: Sequence[FooterKey], width: int, needed: str = "") -> list[FooterKey]:
+    """Those that fit into `width` cells beside each other, the most important ones first.
+
+    `needed`: a key that the focused pane has just asked for.
+    """
     fitting: list[FooterKey] = []
-    for key in sorted(keys, key=lambda key: FIRST.index(key.key) if key.key in FIRST else len(FIRST)):
+    first = (*FIRST, needed)
+    for key in sorted(keys, key=lambda key: first.index(key.key) if key.key in first else len(first)):
         cells = cell_len(key.key_display) + cell_len(key.description) + _BLANKS
         if cells > width:
             break

@@ -21,6 +21,11 @@ SELECT pg_notify('cos_approvals', %(id)s::text);
 -- name: approval
 SELECT id, status, scope, answer_reason, answered_by, edited_args, answer, content_hash FROM approvals WHERE id = %(id)s;
 
+-- name: ended_approvals
+SELECT status, scope, answer_reason, answered_by, edited_args, answer, answered_at FROM approvals
+WHERE status <> 'pending' AND (starts_with(id::text, %(part)s) OR right(id::text, length(%(part)s)) = %(part)s)
+LIMIT 2;
+
 -- name: pending_approvals
 SELECT a.id, a.kind, a.session_id, a.root_session_id, a.turn_id, a.profile_id, a.tags, a.call_id, a.tool, a.args, a.cwd,
        a.title, a.detail, a.diff, a.risk, a.reason, a.choices, a.content_hash, a.requested_at, a.expires_at,

@@ -1,6 +1,6 @@
 -- name: listed_sessions
 SELECT s.id, s.profile_id, s.source, s.title, s.tags, s.parent_session_id, s.forked_from_session_id, s.created_at,
-       s.last_activity_at, s.archived_at, t.status AS turn_status,
+       s.last_activity_at, s.archived_at, s.queue_paused, t.status AS turn_status,
        (SELECT count(*) FROM approvals a WHERE a.session_id = s.id AND a.status = 'pending') AS waiting,
        (SELECT count(*) FROM queued_messages q WHERE q.session_id = s.id) AS queued
 FROM sessions s

@@ -75,12 +75,13 @@ SELECT s.id, s.profile_id, s.source, s.title, s.tags, s.parent_session_id, s.roo
        s.parent_session_id IS NULL
            AND COALESCE(t.status <> 'cancelled' AND t.completed_at > COALESCE(s.seen_at, s.created_at), false)
            AS is_unseen,
+       EXISTS (SELECT 1 FROM approvals e WHERE e.turn_id = t.id AND e.status = 'expired') AS has_expired,
        a.waiting, a.waiting_since, a.waiting_kind,
        (SELECT count(*) FROM queued_messages q WHERE q.session_id = s.id) AS queued,
        (SELECT count(*) FROM sessions c WHERE c.parent_session_id = s.id AND c.archived_at IS NULL) AS children
 FROM sessions s
 LEFT JOIN LATERAL (
-    SELECT status, started_at, completed_at FROM turns
+    SELECT id, status, started_at, completed_at FROM turns
     WHERE session_id = s.id AND undone_at IS NULL ORDER BY ordinal DESC LIMIT 1
 ) t ON true
 CROSS JOIN LATERAL (
