@@ -46,6 +46,8 @@ class Conversations:
         self._started: set[UUID] = set()
         """Sessions whose turn runs here."""
         self._clocks: dict[UUID, TurnClock] = {}
+        self._ended: dict[UUID, UUID] = {}
+        """By session: the turn whose end was heard last. What was read from the tables before that is older."""
         """Of running turns, here and elsewhere."""
         self._retries: dict[UUID, _Retry] = {}
 
@@ -82,7 +84,7 @@ class Conversations:
     def begin(self, session_id: UUID, turns: Iterable[TurnRow]) -> None:
         """Count the time of what runs among stored turns, unless it is counted already."""
         for turn in turns:
-            if turn.completed_at is None:
+            if turn.completed_at is None and turn.id != self._ended.get(session_id):
                 self._clocks.setdefault(session_id, TurnClock.of(turn))
 
     def begin_again(self, session_id: UUID, turns: Iterable[TurnRow]) -> None:
@@ -120,6 +122,7 @@ class Conversations:
         elif isinstance(event, events.TurnCompleted):
             self._started.discard(session_id)
             self._clocks.pop(session_id, None)
+            self._ended[session_id] = event.turn.turn_id
             self.forget_unused()
         elif session_id in self._clocks:
             self._count_waiting(self._clocks[session_id], event)

@@ -20,6 +20,7 @@ from cos.tui.terminal_input import TerminalInput
 from tests.fuzz.making import texts, tries, values
 
 if TYPE_CHECKING:
+    from cos.core.postgres.database import Database
     from tests.fix_home import CoreHome
 
 OPTIONS = ("--by", "--since", "--until", "--limit", "--json", "--profile", "--port", "--tz")
@@ -47,6 +48,13 @@ def test_any_word_of_another_process_is_understood_or_somebody_elses(payload: st
         assert len(heard) <= 1
 
 
+async def _tell_again(database: Database, tell: str, after: dict[str, str]) -> None:
+    """Until it is heard: right after the start nobody listens yet."""
+    while True:
+        await database.fetch(tell, after)
+        await asyncio.sleep(0.2)
+
+
 @tries(20)
 @given(payload=st.one_of(payloads, ids), channel=st.sampled_from(["cos_sessions", "cos_cancels", "cos_approvals"]))
 async def test_any_notification_leaves_the_listener_running(
@@ -59,11 +67,12 @@ async def test_any_notification_leaves_the_listener_running(
     tell, session = "SELECT pg_notify(%(channel)s, %(payload)s)", uuid4()
     with core.feed.subscribe() as events:
         await core.database.fetch(tell, {"channel": channel, "payload": payload})
-        after = f"{uuid4()} {session} home session.touched"
-        await core.database.fetch(tell, {"channel": "cos_sessions", "payload": after})
-        async with asyncio.timeout(30):
+        after = {"channel": "cos_sessions", "payload": f"{uuid4()} {session} home session.touched"}
+        async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+            telling = tasks.create_task(_tell_again(core.database, tell, after))
             async for live in events:
                 if getattr(live.event, "session_id", None) == session:
+                    telling.cancel()
                     break
     assert [record.getMessage() for record in caplog.records if record.exc_info] == []
 

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta, TurnStarted, Usage
+from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta, TurnCompleted, TurnStarted, Usage
 from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.messages import AssistantMessage, UserMessage
 from cos.agent.provider import ModelReply, ProviderUnavailable, StreamStarted, TextChunk, ThinkingChunk
 from cos.agent.providers.scripted import MODEL, Script, called, said
+from cos.agent.records import TurnStatus
+from cos.core.sessions import TurnRow
 from cos.tui import wording
 from cos.tui.conversation import Conversation
 from cos.tui.conversations import KEPT_UNUSED, Conversations
@@ -332,6 +334,25 @@ def test_of_conversations_that_nobody_looks_at_only_a_few_are_kept() -> None:
     conversations.forget_unused()
     kept = [session_id for session_id in ids if conversations.of(session_id).entries]
     assert kept == [ids[0], ids[1], *ids[4:]]
+
+
+def test_a_page_read_before_a_turn_ended_and_loaded_after_it_lets_nothing_run() -> None:
+    conversations, turn = Conversations(), TurnInfo(profile_id="home", session_id=new_id(), turn_id=new_id())
+    began = wording.now()
+    read = TurnRow(
+        id=turn.turn_id, parent_turn_id=None, ordinal=1, tags=(), status=TurnStatus.RUNNING, started_at=began,
+        completed_at=None, stop_reason=None, error=None, usage=None,
+    )  # fmt: skip
+    conversations.take(
+        TurnCompleted(
+            turn=turn, started_at=began, completed_at=began, status=TurnStatus.COMPLETED, had_output=True,
+            stop_reason="end_turn", error=None, usage=Usage(), text="",
+        )
+    )  # fmt: skip
+    conversations.begin(turn.session_id, [read])
+    assert not conversations.is_running(turn.session_id)
+    conversations.begin(turn.session_id, [replace(read, id=new_id())])
+    assert conversations.is_running(turn.session_id)
 
 
 async def test_a_conversation_that_has_grown_long_goes_on_with_its_newest_page(

@@ -141,6 +141,7 @@ def test_what_has_no_price_says_so_until_it_is_priced(dash: Dash, api: ApiServer
     dash.program.use_api(api, KEY)
     dash.program.profile("home", 'provider = "anthropic"\nmodel = "nobody-knows"\n')
     dash.serve()
+    api.models = None
     api.push(reply(text("well")), reply(text("well again")))
     page = dash.page()
     begin(page, "hello", profile="home")
