@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from cos.core.surface_port import SurfaceCore
+
 if TYPE_CHECKING:
-    from cos.agent.provider import Provider
-    from cos.core.approval_desk import ApprovalDesk
-    from cos.core.dispatcher import Dispatcher
-    from cos.core.live import LiveFeed
-    from cos.core.plugins import LoadedPlugins
-    from cos.core.postgres.pulse import Pulse
-    from cos.core.postgres.session_list import SessionList
     from cos.core.postgres.session_search import SessionSearch
     from cos.core.postgres.session_text import SessionText
-    from cos.core.postgres.sessions import Sessions
-    from cos.core.profiles import Profile
     from cos.tui.drafts import DraftStore
     from cos.tui.prompt_history import PromptSource
     from cos.tui.queue_control import WaitingQueue
     from cos.tui.session_editing import SessionEditing
 
 
-class CorePort(Protocol):
+class CorePort(SurfaceCore, Protocol):
     """The running core."""
-
-    @property
-    def profile(self) -> Profile:
-        """The profile to begin with."""
-        ...
-
-    @property
-    def profiles(self) -> Mapping[str, Profile]: ...
-
-    @property
-    def providers(self) -> Mapping[str, Provider]: ...
-
-    @property
-    def sessions(self) -> Sessions: ...
 
     @property
     def queue(self) -> WaitingQueue: ...
@@ -57,24 +35,6 @@ class CorePort(Protocol):
 
     @property
     def edits(self) -> SessionEditing: ...
-
-    @property
-    def session_list(self) -> SessionList: ...
-
-    @property
-    def pulse(self) -> Pulse: ...
-
-    @property
-    def desk(self) -> ApprovalDesk: ...
-
-    @property
-    def feed(self) -> LiveFeed: ...
-
-    @property
-    def dispatcher(self) -> Dispatcher: ...
-
-    @property
-    def plugins(self) -> LoadedPlugins: ...
 
     @property
     def reduced_motion(self) -> bool: ...
