@@ -345,7 +345,7 @@ async def test_whoever_was_cut_off_looks_at_what_others_do(
 ) -> None:
     one = await process([])
     postgres_admin.execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity"
         " WHERE starts_with(application_name, %s) AND query LIKE 'LISTEN%%'",
         [f"cos {one.database.boot_id}"],
     )

@@ -71,7 +71,7 @@ async def test_a_connection_that_the_server_dropped_is_replaced(
 ) -> None:
     rows = await database.fetch(b"SELECT current_database() AS name")
     postgres_admin.execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [rows[0]["name"]]
+        "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = %s", [rows[0]["name"]]
     )
     await database.hold_boot_lock()
     assert await database.fetch(b"SELECT 1 AS one") == [{"one": 1}]

@@ -82,7 +82,10 @@ class Trouble:
         self.cut()
 
     def cut(self) -> None:
-        self._admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [self.name])
+        """Back once the connections are gone: a statement must not meet one that is about to go."""
+        self._admin.execute(
+            "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = %s", [self.name]
+        )
 
 
 @pytest.fixture

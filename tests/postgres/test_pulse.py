@@ -74,7 +74,7 @@ async def test_one_lost_connection_is_no_outage(
     async with running(database.pulse) as said:
         for _ in range(2):
             postgres_admin.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+                "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = %s",
                 [psycopg.conninfo.conninfo_to_dict(core_url)["dbname"]],
             )
             assert await database.fetch(b"SELECT 1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -28,31 +29,44 @@ PATIENCE_SECONDS = 30.0
 
 @dataclass(slots=True)
 class WebClient:
-    """A connected client; `until` reads on until something is so."""
+    """A connected client that reads on until something is so."""
 
     socket: ClientConnection
     reader: Reader = field(default_factory=Reader)
     _ids: Iterator[int] = field(default_factory=lambda: count(1))
+    _passed: deque[Json] = field(default_factory=deque)
+    """Notifications that came while something else was waited for, oldest first."""
 
     async def ask(self, action: str, **payload: Any) -> Json:
         """The frame that answers."""
         request_id = next(self._ids)
         frame = {"id": request_id, "type": "request", "action": action, "payload": payload}
         await self.socket.send(json.dumps(frame, default=str))
-        return await self.until(lambda frame: frame["id"] == request_id)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (frame := await self._read())["id"] != request_id:
+                self._passed.append(frame)
+        return frame
 
     async def until(self, is_it: Callable[[Json], object]) -> Json:
         """Read up to the frame that is meant."""
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while True:
-                frame = self.reader.take(str(await self.socket.recv()))
-                if is_it(frame):
-                    return frame
+            while not is_it(frame := self._passed.popleft() if self._passed else await self._read()):
+                pass
+        return frame
+
+    async def when(self, holds: Callable[[], object]) -> None:
+        """Read on while what is known is not so."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not holds():
+                self._passed.append(await self._read())
 
     async def told(self, action: str) -> Json:
         """The payload of the next notification of this kind."""
         payload: Json = (await self.until(lambda frame: frame["action"] == action and frame["id"] is None))["payload"]
         return payload
+
+    async def _read(self) -> Json:
+        return self.reader.take(str(await self.socket.recv()))
 
 
 @asynccontextmanager

@@ -34,7 +34,7 @@ async def test_many_turns_between_two_looks_are_all_told(dashboard: Served, core
         seen = await subscribed(client, str(session_id))
         for number in range(1, 8):
             await asked(other, str(number), session_id)
-        await client.until(lambda _: len(seen.turns) == 8 and not seen.active)
+        await client.when(lambda: len(seen.turns) == 8 and not seen.active)
         assert seen.texts == [str(number) for number in range(8)]
         assert [turn["status"] for turn in seen.turns.values()] == ["completed"] * 8
 
@@ -46,9 +46,9 @@ async def test_turns_that_another_process_took_back_are_gone(dashboard: Served, 
     async with dashboard.client() as client:
         seen = await subscribed(client, str(session_id))
         await asked(other, "second", session_id)
-        await client.until(lambda _: seen.texts == ["one", "two"])
+        await client.when(lambda: seen.texts == ["one", "two"])
         await other.dispatcher.dispatch(Inbound(text="/undo", profile_id="home", source="cli", session_id=session_id))
-        await client.until(lambda _: seen.texts == ["one"])
+        await client.when(lambda: seen.texts == ["one"])
         assert len(seen.turns) == 1
 
 
@@ -64,9 +64,9 @@ async def test_a_queue_that_is_again_as_it_was_is_told(dashboard: Served, core_h
             lambda frame: frame["action"] == "session.updated" and frame["payload"]["title"] == "looked at"
         )
         waiting = await sent(client, "later", session_id=session_id)
-        await client.until(lambda _: [one["text"] for one in seen.queue["waiting"]] == ["later"])
+        await client.when(lambda: [one["text"] for one in seen.queue["waiting"]] == ["later"])
         await other.queue.remove(UUID(waiting["message_id"]))
-        await client.until(lambda _: seen.queue["waiting"] == [])
+        await client.when(lambda: seen.queue["waiting"] == [])
 
 
 @pytest.mark.usefixtures("seldom")

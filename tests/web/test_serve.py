@@ -71,7 +71,7 @@ async def test_one_line_says_that_it_is_ready_and_a_stop_is_clean(program: Progr
         answer = await client.ask("message.send", text="think", session_id=session_id)
         assert answer["payload"]["turn_id"] is not None, "the session goes on"
         seen = client.reader.sessions[session_id]
-        await client.until(lambda _: len(seen.turns) == 2 and not seen.active)
+        await client.when(lambda: len(seen.turns) == 2 and not seen.active)
         assert [turn["status"] for turn in seen.turns.values()] == ["cancelled", "completed"]
     process.send_signal(signal.SIGINT)
     await asyncio.to_thread(process.communicate, timeout=30)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tests.web.reader import Json, Watched
 
 
+SNAPSHOT = "session.snapshot"
+
+
 async def sent(client: WebClient, text: str, **more: Any) -> Json:
     answer = await client.ask("message.send", text=text, profile_id="home", **more)
     assert answer["type"] == "response", answer
@@ -29,18 +32,20 @@ async def sent(client: WebClient, text: str, **more: Any) -> Json:
 
 async def subscribed(client: WebClient, session_id: str, **more: Any) -> Watched:
     """What the client knows of the session from now on."""
+    known = client.reader.sessions.get(session_id)
+    before = known.actions.count(SNAPSHOT) if known else 0
     answer = await client.ask("session.subscribe", session_id=session_id, **more)
     assert answer["type"] == "response", answer
+    sessions = client.reader.sessions
     if not answer["payload"]["replayed"]:
-        await client.told("session.snapshot")
-    return client.reader.sessions[session_id]
+        await client.when(lambda: session_id in sessions and sessions[session_id].actions.count(SNAPSHOT) > before)
+    return sessions[session_id]
 
 
 async def ended(client: WebClient, session_id: str) -> Watched:
     """Read up to the end of the session's turn."""
     seen = client.reader.sessions[session_id]
-    if seen.active or not seen.turns:
-        await client.until(lambda _: bool(seen.turns) and not seen.active)
+    await client.when(lambda: bool(seen.turns) and not seen.active)
     return seen
 
 
@@ -78,7 +83,7 @@ async def test_a_client_that_comes_in_the_middle_of_a_reply_has_all_of_it(dashbo
     async with dashboard.client() as first, dashboard.client() as second:
         accepted = await sent(first, "hello")
         before = await subscribed(first, accepted["session_id"])
-        await first.until(lambda _: "word49" in "".join(before.streaming.values()))
+        await first.when(lambda: "word49" in "".join(before.streaming.values()))
         seen = await subscribed(second, accepted["session_id"])
         assert list(seen.streaming.values()) == ["".join(f"word{number} " for number in range(50))]
         assert seen.active == [accepted["turn_id"]]
@@ -104,7 +109,7 @@ async def test_a_client_that_comes_back_gets_the_frames_it_missed(dashboard: Ser
     async with dashboard.client() as client:
         client.reader.sessions[session_id] = seen
         await subscribed(client, session_id, after_seq=seen.seq, boot_id=boot_id)
-        await client.until(lambda _: len(seen.turns) == 2 and not seen.active)
+        await client.when(lambda: len(seen.turns) == 2 and not seen.active)
         assert seen.actions.count("session.snapshot") == 1
         assert (seen.holes, shown(seen)) == (0, await stored(dashboard.core, session_id))
         answer = await client.ask("session.subscribe", session_id=session_id, after_seq=seen.seq, boot_id=str(uuid4()))
@@ -121,11 +126,11 @@ async def test_a_turn_of_another_process_is_seen_to_its_end(dashboard: Served, c
         session_id = str(accepted.session_id)
         seen = await subscribed(client, session_id)
         whole = "".join(f"word{number} " for number in range(50))
-        await client.until(lambda _: whole in seen.streaming.values())
+        await client.when(lambda: whole in seen.streaming.values())
         assert [call["status"] for call in seen.tools.values()] == ["error"]
         async with dashboard.client() as late:
             also = await subscribed(late, session_id)
-            await late.until(lambda _: whole in also.streaming.values())
+            await late.when(lambda: whole in also.streaming.values())
             assert (await late.ask("turn.cancel", session_id=session_id))["payload"] == {"cancelled": True}
             for one in (client, late):
                 await ended(one, session_id)
@@ -175,7 +180,7 @@ async def test_a_message_that_is_sent_again_changes_nothing(dashboard: Served) -
         answers = [await client.ask("message.send", **more) for _ in range(2)]
         assert answers[0]["payload"]["turn_id"] == answers[1]["payload"]["turn_id"]
         seen = client.reader.sessions[session_id]
-        await client.until(lambda _: len(seen.turns) == 2 and not seen.active)
+        await client.when(lambda: len(seen.turns) == 2 and not seen.active)
         assert len((await dashboard.get("/api/sessions"))[1]["sessions"]) == 1
 
 
@@ -187,15 +192,15 @@ async def test_queue_title_and_tags(dashboard: Served) -> None:
         seen = await subscribed(other, session_id)
         waiting = [await sent(client, f"queued {number}", session_id=session_id) for number in (1, 2)]
         assert [one["turn_id"] for one in waiting] == [None, None]
-        await other.until(lambda _: len(seen.queue["waiting"]) == 2)
+        await other.when(lambda: len(seen.queue["waiting"]) == 2)
         await client.ask("queue.remove", session_id=session_id, message_id=waiting[1]["message_id"])
-        await other.until(lambda _: [one["text"] for one in seen.queue["waiting"]] == ["queued 1"])
+        await other.when(lambda: [one["text"] for one in seen.queue["waiting"]] == ["queued 1"])
         gone = await client.ask("queue.remove", session_id=session_id, message_id=waiting[1]["message_id"])
         assert gone["payload"]["code"] == "refused"
         await client.ask("turn.cancel", session_id=session_id)
-        await other.until(lambda _: seen.queue["paused"])
+        await other.when(lambda: seen.queue["paused"])
         await client.ask("queue.resume", session_id=session_id)
-        await other.until(lambda _: len(seen.turns) == 2 and not seen.active and not seen.queue["waiting"])
+        await other.when(lambda: len(seen.turns) == 2 and not seen.active and not seen.queue["waiting"])
         assert seen.texts[-1] == "second"
         renamed = await client.ask("session.rename", session_id=session_id, title="<b>A\x1b[31m title</b>")
         assert renamed["payload"]["title"] == "<b>A title</b>"

@@ -48,7 +48,7 @@ async def test_h_115_twenty_clients_that_read_nothing_while_a_tool_prints_20_mb(
         tracemalloc.start()
         before = tracemalloc.get_traced_memory()[0]
         await flood(dashboard, end.turn, 20)
-        await reading.until(lambda _: seen.outputs.get("c1", "").endswith("x\n"))
+        await reading.when(lambda: seen.outputs.get("c1", "").endswith("x\n"))
         held = tracemalloc.get_traced_memory()[0] - before
         tracemalloc.stop()
         assert held < 20 * MEGABYTE, "frames are shared, and the whole flood is not kept"
@@ -56,7 +56,7 @@ async def test_h_115_twenty_clients_that_read_nothing_while_a_tool_prints_20_mb(
         began = time.monotonic()
         await asked(dashboard.core, "again", end.turn.session_id)
         assert time.monotonic() - began < 5
-        await reading.until(lambda _: len(seen.turns) == 2 and not seen.active)
+        await reading.when(lambda: len(seen.turns) == 2 and not seen.active)
         assert seen.holes == 0 and seen.texts == ["one", "two"]
     for client in deaf:
         hub.leave(client)

@@ -80,7 +80,7 @@ async def test_the_diff_of_an_edit_stays_with_its_call(dashboard: Served) -> Non
         seen = await subscribed(client, session_id)
         approval = await client.told("approval.requested")
         assert "+one" in approval["diff"]
-        await client.until(lambda _: seen.tools["c1"]["status"] == "waiting")
+        await client.when(lambda: seen.tools.get("c1", {}).get("status") == "waiting")
         await respond(client, approval, "once")
         await ended(client, session_id)
         assert (seen.tools["c1"]["status"], seen.tools["c1"]["diff"]) == ("ok", approval["diff"])
