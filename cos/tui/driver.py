@@ -1,13 +1,16 @@
 """The terminal, written to in a way that its end does not hold up the program's.
 
 When a window closes, the kernel sends SIGHUP and SIGCONT and every write fails from then on. Textual's writing thread
-would end with the first failure and its queue would fill up, and the app could never finish closing.
+would end with the first failure and its queue would fill up, and with SIGCONT a second reading thread would begin, of
+which one would never end: either way the app could never finish closing.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import selectors
+import signal
 from typing import IO, Any, Final
 
 from textual.drivers.linux_driver import LinuxDriver
@@ -26,6 +29,10 @@ class TerminalDriver(LinuxDriver):
         self._file = _Outlet(self._file)  # type: ignore[assignment,arg-type]  # a file of text, and never None here
         self._is_lent = False
 
+    def start_application_mode(self) -> None:
+        super().start_application_mode()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, self._go_on)
+
     def suspend_application_mode(self) -> None:
         """The terminal is another program's: what the app draws meanwhile is dropped, and drawn again afterwards."""
         super().suspend_application_mode()
@@ -35,17 +42,35 @@ class TerminalDriver(LinuxDriver):
         self._is_lent = False
         super().resume_application_mode()
 
+    def _go_on(self) -> None:
+        """After a stop, of which a SIGSTOP gives no warning: set the terminal up anew, with one thread that reads it."""
+        if self._auto_restart and os.isatty(self.fileno):
+            if not self._is_lent:
+                self.suspend_application_mode()
+            self.resume_application_mode()
+
     def run_input_thread(self) -> None:
-        """As Textual's, with our own reading of the bytes."""
+        """As Textual's, with our own reading of the bytes; the app ends when there is nobody who could type any more."""
         terminal = TerminalInput(self._debug)
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
                 for _ in selector.select(_TICK_SECONDS):
-                    for message in terminal.messages(os.read(self.fileno, _READ_BYTES)):
+                    data = self._read()
+                    if not data:
+                        self._app.call_later(self._app.action_quit)
+                        return
+                    for message in terminal.messages(data):
                         self.process_message(message)
                 for message in terminal.waited():
                     self.process_message(message)
+
+    def _read(self) -> bytes:
+        """What was typed; empty when the terminal is gone."""
+        try:
+            return os.read(self.fileno, _READ_BYTES)
+        except OSError:
+            return b""
 
     def write(self, data: str) -> None:
         if not self._is_lent:

@@ -104,6 +104,12 @@ class Terminal:
         local: int = termios.tcgetattr(self._child.child_fd)[3]
         return local & wanted == wanted
 
+    def make_line_wise(self) -> None:
+        """What a shell does while it has the terminal."""
+        mode = termios.tcgetattr(self._child.child_fd)
+        mode[3] |= termios.ECHO | termios.ICANON | termios.ISIG
+        termios.tcsetattr(self._child.child_fd, termios.TCSANOW, mode)
+
     def close_window(self, seconds: float = PATIENCE_SECONDS) -> None:
         """Take the terminal away, as a window does that closes, and wait for the program's end."""
         self._child.ptyproc.fileobj.close()

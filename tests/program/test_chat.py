@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -104,6 +106,29 @@ def test_window_that_closes_ends_the_app_and_its_turn(program: Program) -> None:
     chat.until("1 waiting")
     chat.close_window()
     assert program.rows("SELECT status FROM turns") == [("cancelled",)]
+
+
+def test_stopped_and_continued_app_goes_on_with_one_reader(program: Program) -> None:
+    """SIGSTOP gives no warning; whoever continued the app then may have changed the terminal's mode meanwhile."""
+    chat = program.chat("--profile", "demo")
+    chat.until(READY)
+    threads = len(os.listdir(f"/proc/{chat.pid}/task"))
+    for number in range(3):
+        chat.signal(signal.SIGSTOP)
+        chat.watch(lambda: _state(chat.pid) == "T")
+        chat.make_line_wise()
+        chat.signal(signal.SIGCONT)
+        chat.watch(lambda: not chat.is_line_wise)
+        chat.say(f"hello {number}")
+        chat.until(f"▌ hello {number}", "idle ·")
+    assert len(os.listdir(f"/proc/{chat.pid}/task")) == threads
+    assert _quit(chat) == 0
+    assert _is_restored(chat)
+
+
+def _state(pid: int) -> str:
+    """One letter as in proc(5)."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 @pytest.mark.parametrize("columns", [44, 60, 72])
