@@ -121,7 +121,6 @@ class Sending:
         if accepted.session_id is None:
             self._screen.notify("A plugin dropped the message.", severity="warning", markup=False)
             return
-        conversation = self._conversations.of(accepted.session_id)
         is_new = place.session_id is None
         if is_new:
             self._places.born(place, accepted.session_id)
@@ -130,9 +129,9 @@ class Sending:
         if is_new:
             await self._reader.load(accepted.session_id)
             if place is self._places.open:
-                conversation.show_in(self._screen.conversation)
+                self._conversations.of(accepted.session_id).show_in(self._screen.conversation)
         if accepted.handled:
-            conversation.notice("info", accepted.reply or "A plugin took the message.")
+            self._conversations.of(accepted.session_id).notice("info", accepted.reply or "A plugin took the message.")
         await self._reader.refresh()
 
     async def _commanded(self, answer: CommandAnswer, place: Place) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -11,6 +13,7 @@ from cos.agent.providers.scripted import said
 from cos.cli.running_core import Core
 from cos.core.errors import DatabaseError
 from cos.core.live import Live, SessionDeleted
+from cos.core.sessions import Transcript
 from cos.tui.app import CosApp, Opening
 from tests.fix_home import CoreHome
 from tests.outage import Outage
@@ -56,6 +59,29 @@ async def test_what_is_sent_meanwhile_is_shown_at_once_and_sent_once_it_answers_
         assert chat.main.composer.text == "a draft"
         await chat.until(lambda: not chat.main.queue.display)
         assert len(await chat.core.database.fetch(b"SELECT id FROM sessions")) == 1
+
+
+async def test_a_conversation_that_is_forgotten_while_it_is_read_is_read_once_more(
+    core_home: CoreHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when word of the outage's end comes between: nothing that was sent may be missing on screen."""
+    core_home.script(said("answer one"), said("answer two"))
+    async with chat_in(core_home) as chat:
+        read, reads = chat.core.sessions.transcript, list[UUID]()
+
+        async def reads_late(session_id: UUID, **options: Any) -> Transcript:
+            page = await read(session_id, **options)
+            reads.append(session_id)
+            if len(reads) == 1:
+                chat.control._conversations.forget(session_id)
+            return page
+
+        monkeypatch.setattr(chat.core.sessions, "transcript", reads_late)
+        await chat.ask("first")
+        await chat.until(lambda: "answer one" in chat.screen_text())
+        await chat.ask("second")
+        await chat.until(lambda: "answer two" in chat.screen_text())
+        assert len(reads) == 2
 
 
 async def test_leaving_meanwhile_is_asked_about(core_home: CoreHome, outage: Outage) -> None:
