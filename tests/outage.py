@@ -23,7 +23,9 @@ class Outage:
 
     def begin(self) -> None:
         self._allow(False)
-        self._admin.execute("SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = %s", [self._name])
+        self._admin.execute(
+            "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = %s", [self._name]
+        )
 
     def end(self) -> None:
         self._allow(True)

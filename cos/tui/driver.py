@@ -43,14 +43,14 @@ class TerminalDriver(LinuxDriver):
         super().resume_application_mode()
 
     def _go_on(self) -> None:
-        """After a stop, of which a SIGSTOP gives no warning: set the terminal up anew, with one thread that reads it."""
+        """After a stop, of which a SIGSTOP gives no warning: set the terminal up anew, with one thread that reads."""
         if self._auto_restart and os.isatty(self.fileno):
             if not self._is_lent:
                 self.suspend_application_mode()
             self.resume_application_mode()
 
     def run_input_thread(self) -> None:
-        """As Textual's, with our own reading of the bytes; the app ends when there is nobody who could type any more."""
+        """As Textual's, with our own reading of the bytes; the app ends when nobody can type any more."""
         terminal = TerminalInput(self._debug)
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg import sql
+
+if TYPE_CHECKING:
+    from psycopg.pq.misc import PGnotify
 
 log = logging.getLogger("cos.database")
 
@@ -51,8 +56,9 @@ class Listener:
                 await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
             for look in self._look:
                 await look()
-            async for notify in connection.notifies():
-                await self._hear(notify.channel, notify.payload)
+            encoding = connection.info.encoding
+            async for word in _words(connection):
+                await self._hear(word.relname.decode(encoding), word.extra.decode(encoding))
 
     async def _hear(self, channel: str, payload: str) -> None:
         try:
@@ -61,3 +67,22 @@ class Listener:
             if channel not in self._garbled:
                 self._garbled.add(channel)
                 log.warning("somebody says %.80r on %s, which means nothing here: %s", payload, channel, error)
+
+
+async def _words(connection: psycopg.AsyncConnection) -> AsyncIterator[PGnotify]:
+    """Each notification as it comes. psycopg's `notifies()` would wake up ten times a second to look for some."""
+    while True:
+        while word := connection.pgconn.notifies():
+            yield word
+        await _until_readable(connection.fileno())
+        connection.pgconn.consume_input()
+
+
+async def _until_readable(file: int) -> None:
+    loop = asyncio.get_running_loop()
+    is_readable = asyncio.Event()
+    loop.add_reader(file, is_readable.set)
+    try:
+        await is_readable.wait()
+    finally:
+        loop.remove_reader(file)
