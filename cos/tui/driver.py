@@ -30,7 +30,7 @@ class TerminalDriver(LinuxDriver):
         self._is_lent = False
 
     def start_application_mode(self) -> None:
-        super().start_application_mode()
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # it has no types
         asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, self._go_on)
 
     def suspend_application_mode(self) -> None:

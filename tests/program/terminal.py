@@ -13,7 +13,7 @@ from pathlib import Path
 import pexpect
 import pyte
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 KEYS = {
     "enter": "\r", "esc": "\x1b", "ctrl+c": "\x03", "ctrl+d": "\x04", "ctrl+n": "\x0e", "f2": "\x1bOQ", "f3": "\x1bOR",
     "ctrl+t": "\x14", "f4": "\x1bOS", "f6": "\x1b[17~",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.fix_home import CoreHome
 
 QUICK = Timing(arm_seconds=0.02, burst_seconds=0.0)
+PATIENCE_SECONDS = 30.0
 SLOW_ARM = Timing(arm_seconds=3600.0, burst_seconds=0.0)
 """The card never arms within a test."""
 
@@ -51,10 +52,10 @@ class Chat:
         """Let the app work until `holds()`.
 
         Raises:
-            TimeoutError: that did not happen in 10 s.
+            TimeoutError: that did not happen in time.
         """
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while not holds():
                     await self.pilot.pause(0.005)
         except TimeoutError:
@@ -99,6 +100,14 @@ class Chat:
 
     def calls(self) -> list[ToolCall]:
         return [row.entry for row in self.main.conversation._page.rows if isinstance(row.entry, ToolCall)]
+
+    async def told(self, words: str) -> None:
+        """Wait for a notice with these words: it comes as a message of its own."""
+        await self.until(lambda: words in self.notices(), f"a notice {words!r}")
+
+    async def shows(self, words: str) -> None:
+        """Wait until the terminal shows these words: what is known may not be drawn yet."""
+        await self.until(lambda: words in self.screen_text(), f"{words!r} on screen")
 
     def notices(self) -> str:
         return "\n".join(notice.message for notice in self.app._notifications)

@@ -32,7 +32,7 @@ async def test_a_command_is_carried_out_and_no_session_comes_of_it(core_home: Co
 async def test_an_unknown_command_comes_back_with_the_nearest_one(core_home: CoreHome) -> None:
     async with chat_in(core_home) as chat:
         await chat.say("/thme light")
-        await chat.until(lambda: "did you mean /theme?" in chat.notices())
+        await chat.told("did you mean /theme?")
         assert chat.main.composer.text == "/thme light"
 
 
@@ -42,7 +42,7 @@ async def test_a_theme_is_remembered(core_home: CoreHome, tmp_path: Path) -> Non
         await chat.say("/theme light")
         await chat.until(lambda: chat.app.theme == "textual-light")
         await chat.say("/theme nonsense")
-        await chat.until(lambda: "there is no theme 'nonsense'" in chat.notices())
+        await chat.told("there is no theme 'nonsense'")
     async with chat_in(core_home, preferences=Preferences.load(file)) as chat:
         assert chat.app.theme == "textual-light"
 
@@ -62,7 +62,7 @@ async def test_the_palette_runs_a_command(core_home: CoreHome) -> None:
         await chat.pilot.press("ctrl+p")
         await chat.until(lambda: isinstance(chat.app.screen, CommandPalette))
         await chat.pilot.press(*"help")
-        await chat.until(lambda: "/help" in chat.screen_text())
+        await chat.shows("/help")
         await chat.until(lambda: chat.app.screen.query_one("CommandList").option_count)  # type: ignore[attr-defined]
         await chat.pilot.press("enter")
         await chat.until(lambda: isinstance(chat.app.screen, Help))
@@ -105,7 +105,7 @@ async def test_work_that_fails_is_said_whoever_began_it(core_home: CoreHome, mon
     async with chat_in(core_home) as chat:
         monkeypatch.setattr(chat.control.actions, "go", broken)
         await chat.pilot.press("ctrl+down")
-        await chat.until(lambda: "the list is on fire" in chat.notices())
+        await chat.told("the list is on fire")
 
 
 async def test_a_model_that_nobody_knows_is_taken_with_a_warning_and_near_ones(core_home: CoreHome) -> None:

@@ -55,7 +55,7 @@ async def test_a_request_leaves_focus_and_text_in_the_composer(core_home: CoreHo
         await chat.requests(1)
         await chat.pilot.press(*" more")
         assert chat.main.composer.text == "half a sentence more"
-        await chat.until(lambda: "1 waiting" in chat.screen_text())
+        await chat.shows("1 waiting")
 
 
 async def test_y_allows_once_and_n_denies(core_home: CoreHome) -> None:
@@ -98,7 +98,7 @@ async def test_a_key_that_came_too_early_is_said_to_be_not_taken_until_it_is_pre
         await chat.until(lambda: pane.styles.border_top[0] == "heavy")
         assert pane.border_subtitle == "too early: press it again"
         await chat.pilot.press("e", "ctrl+s")
-        assert "press it again" in chat.screen_text()
+        await chat.shows("press it again")
         await chat.pilot.press("escape", "f4", "f4")
         pane.arming.is_armed = True
         assert pane.border_subtitle == "y allow once · n deny"
@@ -123,7 +123,7 @@ async def test_where_nothing_waits_the_keyboard_stays_in_the_composer(core_home:
         await chat.pilot.click("#approvals")
         await chat.pilot.press("!")
         assert chat.main.composer.text == "say!"
-        assert "Nothing waits for you." in chat.notices()
+        await chat.told("Nothing waits for you.")
 
 
 async def test_enter_and_other_keys_decide_nothing_in_the_pane(core_home: CoreHome) -> None:
@@ -174,7 +174,7 @@ async def test_new_requests_never_move_the_selection_and_the_drawn_one_is_decide
         await chat.say("the other job")
         await chat.requests(4)
         assert selected(chat) == drawn
-        assert drawn in chat.screen_text()
+        await chat.shows(drawn)
         await chat.answer("y")
         await chat.requests(3)
         found = await decisions(chat)
@@ -205,7 +205,7 @@ async def test_a_long_request_is_allowed_only_after_its_end_was_in_view(core_hom
         await chat.say("go")
         await chat.requests(1)
         await chat.answer("y")
-        await chat.until(lambda: "Read it to its end first" in chat.notices())
+        await chat.told("Read it to its end first")
         assert (await decisions(chat))[LONG] == ("pending", None)
         await chat.answer("end")
         await chat.answer("y")
@@ -226,7 +226,7 @@ async def test_the_end_counts_as_seen_on_the_full_screen(core_home: CoreHome) ->
         await chat.pilot.press("v")
         await chat.until(lambda: chat.app.screen is not chat.main)
         await chat.pilot.press("end")
-        await chat.until(lambda: "touch last" in chat.screen_text())
+        await chat.shows("touch last")
         await chat.pilot.press("escape")
         await chat.until(lambda: chat.app.screen is chat.main)
         await chat.answer("y")
@@ -256,7 +256,7 @@ async def test_the_user_is_told_when_somebody_else_was_first_H_021(core_home: Co
         assert card is not None
         await chat.core.desk.answer(card.id, ApprovalAnswer(decision="denied", answered_by="web"))
         await chat.control.answering.decide(card.id, "allowed")
-        assert "Already answered: denied by web." in chat.notices()
+        await chat.told("Already answered: denied by web.")
         await chat.requests(0)
         assert await decisions(chat) == {"touch one": ("denied", "web")}
 
@@ -264,7 +264,7 @@ async def test_the_user_is_told_when_somebody_else_was_first_H_021(core_home: Co
 async def test_a_request_that_is_gone_is_said_to_be(core_home: CoreHome) -> None:
     async with chat_in(core_home) as chat:
         await chat.control.answering.decide(new_id(), "allowed")
-        assert "there is no approval" in chat.notices()
+        await chat.told("there is no approval")
 
 
 async def test_a_request_ends_with_its_turn_and_the_focus_returns(core_home: CoreHome) -> None:
@@ -338,7 +338,7 @@ async def test_control_characters_and_markup_of_a_request_are_shown_as_text_H_04
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)
         await chat.pilot.press("v")
         await chat.until(lambda: chat.app.screen is not chat.main)
-        assert "␛]52;c;aGk=␇" in chat.screen_text()
+        await chat.shows("␛]52;c;aGk=␇")
 
 
 def test_400_milliseconds_arm_a_card_unless_a_test_says_otherwise() -> None:

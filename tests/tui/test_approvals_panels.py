@@ -129,7 +129,7 @@ async def test_digits_and_arrows_choose_how_much_is_allowed(core_home: CoreHome)
         await chat.pilot.press("1")
         await chat.until(lambda: open_panel.proposal.grade == "exact")
         await chat.pilot.press("2")
-        await chat.until(lambda: "allow terminal: git add *" in chat.screen_text())
+        await chat.shows("allow terminal: git add *")
         await chat.pilot.press("9", "down", "enter", "escape")
         await closed(chat)
         assert await decisions(chat) == {"git add x": ("pending", None)}
@@ -141,7 +141,7 @@ async def test_a_call_that_no_rule_describes_can_still_be_allowed_once(core_home
         await chat.say("go")
         await chat.requests(1)
         await chat.answer("a")
-        await chat.until(lambda: "No rule can say safely" in chat.notices())
+        await chat.told("No rule can say safely")
         assert chat.app.screen is chat.main
         await chat.answer("y")
         await chat.requests(0)
@@ -172,7 +172,7 @@ async def test_always_with_a_broken_config_runs_the_call_once_and_says_why_H_096
         await panel(chat, "a", KeepRule)
         await armed(chat, "y")
         await closed(chat)
-        await chat.until(lambda: "Allowed once. The rule could not be kept" in chat.notices())
+        await chat.told("Allowed once. The rule could not be kept")
         await chat.until(lambda: [call.state for call in chat.calls()] == ["ok", "waiting"])
         assert file.read_text() == "provider = [broken\n"
 
@@ -277,7 +277,7 @@ async def test_a_marked_call_that_was_not_read_is_not_allowed(core_home: CoreHom
         await chat.until(lambda: chat.main.approvals.arming.is_armed)
         chat.main.approvals.requests._seen.clear()
         await chat.pilot.press("y")
-        await chat.until(lambda: "2 of the 2 marked ones" in chat.notices())
+        await chat.told("2 of the 2 marked ones")
         assert {status for status, _ in (await decisions(chat)).values()} == {"pending"}
 
 
@@ -294,7 +294,7 @@ async def test_a_request_that_ends_closes_its_panel_and_only_its_own(core_home: 
         assert is_open(chat, DenyReason) and open_panel.query_one(Input).value == "because"
         await chat.core.desk.answer(open_panel.card.id, ApprovalAnswer(decision="denied", answered_by="web"))
         await closed(chat)
-        await chat.until(lambda: "The request that was open here has ended." in chat.notices())
+        await chat.told("The request that was open here has ended.")
 
 
 async def test_panels_decide_nothing_before_they_are_armed(core_home: CoreHome) -> None:

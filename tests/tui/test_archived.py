@@ -24,13 +24,13 @@ async def test_a_key_shows_the_archived_sessions_and_takes_one_back(core_home: C
         await chat.pilot.press("f2", "down")
         await offers(chat, "Archive")
         await chat.pilot.press("a")
-        await chat.until(lambda: "is archived; a takes it back, A shows all such" in chat.notices())
+        await chat.told("is archived; a takes it back, A shows all such")
         await chat.pilot.press("A")
         await lists(chat, "one")
         assert chat.main.sessions.filter.value == "state:archived"
         await offers(chat, "Take back")
         await chat.pilot.press("a")
-        await chat.until(lambda: "one is back in the list" in chat.notices())
+        await chat.told("one is back in the list")
         await offers(chat, "Archive")
         await chat.pilot.press("A")
         await lists(chat, "two", "one")
@@ -56,7 +56,7 @@ async def test_commands_archive_the_open_session_show_it_and_bring_it_back(core_
         await chat.until(lambda: "/unarchive brings it back" in chat.text())
         await chat.say("/archived")
         await lists(chat, "first")
-        await chat.until(lambda: "archived" in chat.screen_text())
+        await chat.shows("archived")
         assert chat.main.sessions.has_focus_within
         await chat.pilot.press("escape")
         await chat.say("/unarchive")
@@ -69,8 +69,8 @@ async def test_when_nothing_is_archived_that_is_said(core_home: CoreHome) -> Non
     await made(core_home, "one")
     async with chat_in(core_home) as chat:
         await chat.say("/archived")
-        await chat.until(lambda: "Nothing is archived. A" in chat.screen_text())
-        assert "shows the others again." in chat.screen_text()
+        await chat.shows("Nothing is archived. A")
+        await chat.shows("shows the others again.")
 
 
 async def test_an_export_over_a_file_says_what_to_type_here(
@@ -82,5 +82,5 @@ async def test_an_export_over_a_file_says_what_to_type_here(
     async with chat_in(core_home) as chat:
         await chat.ask("first")
         await chat.say("/export x.md")
-        await chat.until(lambda: "exists and stays; give another name: /export markdown FILE" in chat.notices())
+        await chat.told("exists and stays; give another name: /export markdown FILE")
         assert "--force" not in chat.notices() and (tmp_path / "x.md").read_text() == "mine"

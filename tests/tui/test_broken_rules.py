@@ -22,7 +22,7 @@ async def test_H_103_a_misspelt_deny_is_said_soon_once_and_again_when_it_comes_b
         for _ in range(2):
             core_home.write_profile("home", MOCK, rules=MISSPELT)
             await chat.until(lambda: chat.app._warned)
-            assert "did you mean terminal?" in chat.notices()
+            await chat.told("did you mean terminal?")
             core_home.write_profile("home", MOCK)
             await chat.until(lambda: not chat.app._warned)
         assert chat.notices().count(BROKEN) == 2

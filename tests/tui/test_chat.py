@@ -48,8 +48,8 @@ async def test_what_is_typed_before_the_core_is_there_is_sent_once_it_is(core_ho
         await chat.say("early")
         await chat.say("early too")
         await pilot.press(*"half")
-        await chat.until(lambda: "starting the database" in chat.screen_text())
-        assert "early" in chat.screen_text()
+        await chat.shows("starting the database")
+        await chat.shows("early")
         may_start.set()
         await chat.until(lambda: "two answers" in chat.text())
         assert chat.main.composer.text == "half"
@@ -74,7 +74,7 @@ async def test_what_is_typed_into_the_first_picture_goes_on_in_the_main_screen(
         chat = Chat(app, pilot, core_home)
         await pilot.press(*"early", "enter", *"ha")
         assert app.main_screen is None and app.ground.not_stored() == ["early", "ha"]
-        assert "» early" in chat.screen_text()
+        await chat.shows("» early")
         may_import.set()
         # Some of these keys come before the main screen is there, some while it takes over, some after.
         for key in "lf, more":
@@ -90,8 +90,7 @@ async def test_a_second_message_waits_in_the_queue_and_then_runs(core_home: Core
         await chat.say("one")
         await chat.requests(1)
         await chat.say("two")
-        await chat.until(lambda: chat.main.queue.display)
-        assert "» two" in chat.screen_text()
+        await chat.shows("» two")
         await chat.answer("y")
         await chat.until(lambda: "second answer" in chat.text())
         assert not chat.main.queue.display
@@ -108,7 +107,7 @@ async def test_escape_stops_the_open_turn_and_keeps_draft_and_queue_H_049(core_h
         await chat.pilot.press(*"draft", "escape", "escape")
         await chat.rests()
         await chat.requests(0)
-        await chat.until(lambda: "paused" in chat.screen_text())
+        await chat.shows("paused")
         assert chat.main.composer.text == "draft"
         assert chat.calls()[0].state == "cancelled"
         assert "stopping" not in chat.screen_text()
@@ -140,7 +139,8 @@ async def test_ctrl_c_clears_then_quits_on_the_second_press(core_home: CoreHome)
         await chat.pilot.press(*"text", "ctrl+c")
         assert chat.main.composer.text == "" and "once more" not in chat.notices()
         await chat.pilot.press("ctrl+c")
-        assert "once more" in chat.notices() and chat.app.is_running
+        await chat.told("once more")
+        assert chat.app.is_running
         await chat.pilot.press("ctrl+c")
         await chat.until(lambda: not chat.app.is_running)
 
@@ -157,11 +157,11 @@ async def test_ctrl_d_quits_only_when_nothing_waits_and_nothing_runs_H_049(core_
         await chat.say("one")
         await chat.requests(1)
         await chat.pilot.press("ctrl+d")
-        assert "1 request waits for you" in chat.notices()
+        await chat.told("1 request waits for you")
         await chat.answer("n")
         await chat.until(lambda: "under way" in chat.text())
         await chat.pilot.press("ctrl+d")
-        assert "1 turn runs" in chat.notices()
+        await chat.told("1 turn runs")
         # Right after the last answer the first Esc is taken for the pane that has just closed.
         await chat.pilot.press("escape", "escape")
         await chat.rests()
@@ -204,7 +204,7 @@ async def test_f6_begins_a_session_of_the_next_profile_while_the_composer_has_th
         assert chat.main.composer.has_focus
         await chat.pilot.press("f6")
         assert chat.control.place.profile_id == "work"
-        await chat.until(lambda: "client:acme" in chat.screen_text())
+        await chat.shows("client:acme")
 
 
 async def test_f6_goes_past_a_profile_without_a_key_and_lists_mark_it(core_home: CoreHome) -> None:
@@ -240,14 +240,14 @@ async def test_a_message_that_is_not_accepted_comes_back_with_the_reason(core_ho
         await chat.say("do not lose me")
         await chat.until(lambda: chat.notices())
         assert chat.main.composer.text == "do not lose me"
-        assert "database" in chat.notices()
+        await chat.told("database")
 
 
 async def test_without_a_key_nothing_is_begun_and_the_text_comes_back(core_home: CoreHome) -> None:
     core_home.providers["home"] = UnavailableProvider(name="anthropic", sentence="NO_KEY is not set; demo needs none.")
     async with chat_in(core_home) as chat:
         await chat.say("a question")
-        await chat.until(lambda: "NO_KEY is not set" in chat.notices())
+        await chat.told("NO_KEY is not set")
         await chat.until(lambda: chat.main.composer.text == "a question")
         assert not (await chat.core.session_list.page(SessionQuery())).rows
         await chat.say("/help")

@@ -56,7 +56,7 @@ async def test_agents_lists_the_children_below_the_turn_that_they_work_for(core_
     scripted(core_home, {"go": [delegates("one", "two"), said("ok")], "one": [COMMAND, said("1")], "two": [said("2")]})
     async with chat_in(core_home) as chat:
         await chat.say("/agents")
-        await chat.until(lambda: "No turn runs here." in chat.screen_text())
+        await chat.shows("No turn runs here.")
         await chat.say("go")
         await chat.requests(1)
         await chat.until(lambda: "1 of 2 ended" in chat.text())
@@ -77,7 +77,7 @@ async def test_what_is_written_to_a_child_goes_into_its_turn_and_later_comes_bac
         await chat.until(lambda: chat.main.composer.placeholder == CHILD_RUNNING_HINT, "the hint")
         await chat.until(lambda: "▌ task" in chat.screen_text(), "its first message is no word of the user's")
         await chat.say("make it blue")
-        await chat.until(lambda: "make it blue" in chat.screen_text())
+        await chat.shows("make it blue")
         await chat.answer("y")
         await chat.until(lambda: "blue it is" in chat.text(), "the child's last words")
         assert "make it blue" in chat.text()
@@ -101,10 +101,10 @@ async def test_what_was_said_to_a_child_that_is_stopped_stays_and_the_screen_say
         child = await child_of(chat, "one")
         await chat.control.open(child)
         await chat.say("make it blue")
-        await chat.until(lambda: "make it blue" in chat.screen_text())
+        await chat.shows("make it blue")
         chat.control.interrupt()
         await chat.until(lambda: "1 waiting: the child agent has ended" in chat.screen_text(), "the strip says so")
-        assert "make it blue" in chat.screen_text()
+        await chat.shows("make it blue")
         assert [message.text for message in await chat.core.sessions.queue(child)] == ["make it blue"]
 
 

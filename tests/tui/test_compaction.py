@@ -33,7 +33,7 @@ async def test_in_a_turn_the_line_stands_in_its_place_live_and_reopened(core_hom
         await chat.ask("look")
         live = entries(chat)
         line = "▸ Compacted: 5 messages are now a summary of"
-        assert line in chat.screen_text()
+        await chat.shows(line)
         assert "keeps **ducks**" not in chat.screen_text(), "folded"
         text = chat.text()
         assert text.index("none") < text.index("Compacted:") < text.index("It is gone.")
@@ -42,11 +42,11 @@ async def test_in_a_turn_the_line_stands_in_its_place_live_and_reopened(core_hom
     await core_home.opened.pop().close()
     async with chat_in(core_home, session=session) as chat:
         assert entries(chat) == live
-        assert line in chat.screen_text()
+        await chat.shows(line)
         chat.main.conversation.focus()
         await chat.pilot.press("up", "up", "space")
         await chat.until(lambda: "The user keeps **ducks**." in chat.screen_text(), "the summary is unfolded")
-        assert "word for word:" in chat.screen_text()
+        await chat.shows("word for word:")
 
 
 async def test_by_hand_the_line_is_a_turn_of_its_own_live_and_reopened(core_home: CoreHome) -> None:
@@ -54,19 +54,19 @@ async def test_by_hand_the_line_is_a_turn_of_its_own_live_and_reopened(core_home
     async with chat_in(core_home) as chat:
         await chat.ask("my ducks")
         await chat.ask("their names")
-        assert "ctx 30.0k (15%)" in chat.screen_text()
+        await chat.shows("ctx 30.0k (15%)")
         assert chat.control.current is not None
         await chat.core.dispatcher.compact(chat.control.current)
         await chat.until(lambda: LINE in chat.text())
         await chat.rests()
-        await chat.until(lambda: "ctx ?" in chat.screen_text())
+        await chat.shows("ctx ?")
         live, session = entries(chat), str(chat.control.current)
         assert [entry[0] for entry in live[-2:]] == ["TurnHeader", "Compacted"]
         await assert_same(chat)
     await core_home.opened.pop().close()
     async with chat_in(core_home, session=session) as chat:
         assert entries(chat) == live
-        assert "ctx ?" in chat.screen_text()
+        await chat.shows("ctx ?")
 
 
 async def test_a_reopened_session_says_at_once_how_full_it_is(core_home: CoreHome) -> None:
@@ -74,14 +74,14 @@ async def test_a_reopened_session_says_at_once_how_full_it_is(core_home: CoreHom
     core_home.script(replace(said("I see"), usage=usage), replace(said("yes"), usage=Usage(input_tokens=130_000)))
     async with chat_in(core_home) as chat:
         await chat.ask("my ducks")
-        assert "ctx 120.0k (60%)" in chat.screen_text()
+        await chat.shows("ctx 120.0k (60%)")
         session = str(chat.control.current)
     await core_home.opened.pop().close()
     async with chat_in(core_home, session=session) as chat:
-        assert "scripted-1 · ctx 120.0k (60%)" in chat.screen_text()
+        await chat.shows("scripted-1 · ctx 120.0k (60%)")
         assert chat.main.status_line.status.context_percent == 60
         await chat.ask("more")
-        assert "ctx 130.0k (65%)" in chat.screen_text()
+        await chat.shows("ctx 130.0k (65%)")
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 20, 80])
@@ -116,5 +116,5 @@ async def test_without_a_key_no_compaction_is_begun(core_home: CoreHome) -> None
     core_home.providers["home"] = UnavailableProvider(name="anthropic", sentence="NO_KEY is not set.")
     async with chat_in(core_home, session=str(session)) as chat:
         await chat.say("/compact")
-        await chat.until(lambda: "NO_KEY is not set." in chat.notices())
+        await chat.told("NO_KEY is not set.")
         assert len(await chat.core.database.fetch(b"TABLE turns", {})) == 2

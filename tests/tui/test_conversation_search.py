@@ -257,7 +257,7 @@ async def test_matches_that_are_not_loaded_are_counted_and_loaded_when_they_are_
         await chat.pilot.press("ctrl+f", *"question", "space", *"7")
         await chat.until(lambda: count_of(chat).endswith("11"), "question 7 and 70 to 79")
         await chat.pilot.press("up")
-        await chat.until(lambda: "question 79" in chat.screen_text())
+        await chat.shows("question 79")
         await chat.until(lambda: count_of(chat) == "11 of 11")
         await chat.pilot.press(*["up"] * 10)
         await chat.until(lambda: count_of(chat) == "1 of 11")

@@ -101,7 +101,7 @@ async def test_without_the_plugin_tokens_stay_and_the_pane_says_that_it_is_off(c
         await shown(chat, "100 in · 10 out tokens", "CommonBill is not enabled.")
         assert "today" not in str(chat.main.status_line.content)
         await chat.pilot.press("f7")
-        await chat.until(lambda: "CommonBill is not enabled" in chat.notices())
+        await chat.told("CommonBill is not enabled")
         await chat.say("/cost")
         await chat.until(lambda: chat.main.composer.text == "/cost", "the command comes back")
         assert chat.app.screen is chat.main
@@ -158,7 +158,7 @@ async def test_cost_is_shown_by_the_key_of_the_command(core_home: CoreHome) -> N
         await seen(chat, "by tag", "area:home", "The groups overlap")
         await chat.pilot.press("escape")
         await chat.say("/cost no such key")
-        await chat.until(lambda: "cost cannot be shown by 'no such key'" in chat.notices())
+        await chat.told("cost cannot be shown by 'no such key'")
 
 
 async def test_a_spent_budget_goes_on_after_more_was_allowed(core_home: CoreHome) -> None:

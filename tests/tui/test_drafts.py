@@ -89,7 +89,7 @@ async def test_a_draft_that_cannot_be_stored_is_said_and_stored_later(core_home:
     async with chat_in(core_home) as chat:
         await chat.core.database.fetch("ALTER TABLE drafts RENAME TO elsewhere")
         await chat.pilot.press("x")
-        await chat.until(lambda: "the draft is not stored" in chat.screen_text())
+        await chat.shows("the draft is not stored")
         await chat.core.database.fetch("ALTER TABLE elsewhere RENAME TO drafts")
         assert await chat.control.drafts.flush()
         await chat.until(lambda: "the draft is not stored" not in chat.screen_text())
@@ -172,7 +172,7 @@ async def test_waiting_messages_are_edited_removed_and_steered_with(core_home: C
         await chat.pilot.press("f5", "e")
         await chat.until(lambda: chat.main.composer.editing)
         await chat.pilot.press("?", "enter")
-        await chat.until(lambda: "has begun" in chat.notices())
+        await chat.told("has begun")
         assert chat.main.composer.text == "two?"
 
 
@@ -230,7 +230,7 @@ async def test_pictures_stay_when_a_waiting_message_is_changed(core_home: CoreHo
         chat.app.post_message(events.Paste(str(tmp_path / "three.png")))
         await chat.until(lambda: len(chat.main.composer.attachments) == 2)
         await chat.pilot.press("enter")
-        await chat.until(lambda: "three.png" in chat.screen_text())
+        await chat.shows("three.png")
         assert await parts(chat) == [["one.png", "three.png"]]
         await chat.pilot.press("f5", "d")
         await chat.until(lambda: not chat.main.queue.display)

@@ -58,7 +58,7 @@ async def test_a_hit_in_a_child_session_opens_the_child(core_home: CoreHome) -> 
         child = await talk(chat.core.database, "a duck", title="the child", parent=root)
         screen = await opened(chat, "duck")
         await hits(chat, screen, 1)
-        assert "the root ↳ the child" in chat.screen_text()
+        await chat.shows("the root ↳ the child")
         await chat.pilot.press("enter")
         await chat.until(lambda: chat.control.current == child)
 
@@ -84,7 +84,7 @@ async def test_scripts_without_spaces_are_found_in_the_box_H_055(core_home: Core
         await talk(chat.core.database, *CJK, title="cjk")
         screen = await opened(chat, typed)
         await hits(chat, screen, 1)
-        assert typed in chat.screen_text()
+        await chat.shows(typed)
 
 
 async def test_no_text_is_an_error_in_the_box_H_056(core_home: CoreHome) -> None:
@@ -145,7 +145,7 @@ async def test_typing_never_waits_and_the_last_query_counts(core_home: CoreHome)
         answers.gates["fails"] = asyncio.Event()
         answers.gates["fails"].set()
         box.value = "fails"
-        await chat.until(lambda: "the database does not answer" in chat.screen_text())
+        await chat.shows("the database does not answer")
         await chat.pilot.press("enter")
         assert chat.app.screen is screen, "there is nothing to open"
         await chat.pilot.press("escape")

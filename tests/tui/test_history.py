@@ -234,7 +234,7 @@ async def test_two_hundred_sessions_are_listed_and_a_new_row_moves_no_highlight(
     async with chat_in(core_home) as chat:
         lines = chat.main.sessions.lines
         assert len(lines.rows.shown) == 100
-        assert "session 199 [bold]" in chat.screen_text()
+        await chat.shows("session 199 [bold]")
         await chat.pilot.press("f2", *["down"] * 50, "end")
         await chat.until(lambda: len(lines.rows.shown) == 200)
         before = lines.cursor
@@ -246,7 +246,7 @@ async def test_two_hundred_sessions_are_listed_and_a_new_row_moves_no_highlight(
         await chat.pilot.press("f2", "enter")
         await chat.until(lambda: chat.control.current == before)
         await chat.pilot.press("f2", "end")
-        await chat.until(lambda: "␛]0;pwn␇ [/]" in chat.screen_text())
+        await chat.shows("␛]0;pwn␇ [/]")
 
 
 async def test_rows_say_how_their_session_is(core_home: CoreHome) -> None:
@@ -254,7 +254,7 @@ async def test_rows_say_how_their_session_is(core_home: CoreHome) -> None:
     async with chat_in(core_home, size=(200, 60)) as chat:
         await chat.say("one")
         await chat.requests(1)
-        await chat.until(lambda: "waiting for approval" in chat.screen_text())
+        await chat.shows("waiting for approval")
         await chat.answer("n")
         await chat.until(lambda: "◐" in chat.screen_text() and "thinking" in chat.screen_text())
         await chat.pilot.press("escape", "escape")

@@ -35,7 +35,7 @@ async def test_a_kept_message_whose_turn_cannot_start_waits_and_is_sent_once(cor
             await chat.ask("before")
             start_fails_twice(chat)
         await chat.say("pay the bill")
-        await chat.until(lambda: "The message is kept and waits" in chat.notices())
+        await chat.told("The message is kept and waits")
         assert chat.main.composer.text == ""
         soul.write_text("You are home.")
         await chat.until(lambda: f"answer {0 if begins else 1}" in chat.text())

@@ -48,9 +48,9 @@ async def test_what_is_sent_meanwhile_is_shown_at_once_and_sent_once_it_answers_
         await chat.say("first of all")
         await chat.say("then this")
         await chat.pilot.press(*"a draft")
-        await chat.until(lambda: "not stored yet · then this" in chat.screen_text())
-        assert "2 waiting: for the database" in chat.screen_text()
-        assert "not stored yet · first of all" in chat.screen_text()
+        await chat.shows("not stored yet · then this")
+        await chat.shows("2 waiting: for the database")
+        await chat.shows("not stored yet · first of all")
         await chat.pilot.press("left", "right", "ctrl+d")
         outage.end()
         await chat.until(lambda: f"answer {1 if begins else 2}" in chat.text())
@@ -78,9 +78,9 @@ async def test_a_conversation_that_is_forgotten_while_it_is_read_is_read_once_mo
 
         monkeypatch.setattr(chat.core.sessions, "transcript", reads_late)
         await chat.ask("first")
-        await chat.until(lambda: "answer one" in chat.screen_text())
+        await chat.shows("answer one")
         await chat.ask("second")
-        await chat.until(lambda: "answer two" in chat.screen_text())
+        await chat.shows("answer two")
         assert len(reads) == 2
 
 
@@ -88,9 +88,10 @@ async def test_leaving_meanwhile_is_asked_about(core_home: CoreHome, outage: Out
     async with chat_in(core_home) as chat:
         await goes(chat, outage)
         await chat.say("keep me")
-        await chat.until(lambda: "not stored yet" in chat.screen_text())
+        await chat.shows("not stored yet")
         await chat.pilot.press("ctrl+d")
-        assert "1 message is not stored" in chat.notices() and chat.app.is_running
+        await chat.told("1 message is not stored")
+        assert chat.app.is_running
         chat.core.database._pool.timeout = 0.1
         await chat.pilot.press(*"and me", "ctrl+q")
         await chat.until(lambda: not chat.app.is_running)
@@ -117,13 +118,13 @@ async def test_what_is_not_taken_stands_above_a_composer_that_is_in_use_until_th
         composer.action_submit()
         # Before anything had the time to fail.
         composer.load("something new")
-        await chat.until(lambda: "not sent · do not lose me" in chat.screen_text())
+        await chat.shows("not sent · do not lose me")
         assert chat.main.composer.text == "something new"
         await chat.pilot.press("f5", "e")
         await chat.until(lambda: chat.main.composer.editing)
         assert chat.main.composer.text == "do not lose me"
         await chat.pilot.press("!", "enter")
-        await chat.until(lambda: "not sent · do not lose me!" in chat.screen_text())
+        await chat.shows("not sent · do not lose me!")
         assert chat.main.composer.text == "something new"
         await chat.pilot.press("f5", "d")
         await chat.until(lambda: not chat.main.queue.display)
@@ -142,10 +143,10 @@ async def test_what_a_deleted_session_did_not_take_goes_along_to_where_the_user_
         composer.load("do not lose me")
         composer.action_submit()
         composer.load("something new")
-        await chat.until(lambda: "not sent · do not lose me" in chat.screen_text())
+        await chat.shows("not sent · do not lose me")
         await chat.control.feed.take(Live(0, SessionDeleted(session_id=session, profile_id="home")))
         assert chat.control.current is None
-        await chat.until(lambda: "not sent · do not lose me" in chat.screen_text())
+        await chat.shows("not sent · do not lose me")
         assert composer.text == "something new"
 
 

@@ -52,7 +52,7 @@ async def test_a_digit_picks_and_enter_sends_once_armed(core_home: CoreHome) -> 
         await chat.say("go")
         await chat.requests(1)
         await chat.pilot.press("f4")
-        await chat.until(lambda: "1-3 pick · t write · n decline" in chat.screen_text())
+        await chat.shows("1-3 pick · t write · n decline")
         await chat.answer("3")
         assert await rows(chat) == PENDING
         await chat.until(lambda: "▸ 3. Deep blue" in chat.screen_text() and "Enter sends 3" in chat.screen_text())
@@ -97,7 +97,7 @@ async def test_enter_and_y_without_a_pick_say_how_to_answer(core_home: CoreHome)
         await chat.requests(1)
         for key in ("enter", "y", "1", "s", "a", "e", "space", "Y", "ctrl+j"):
             await chat.answer(key)
-        assert "Nothing is picked: t writes an answer, n declines." in chat.notices()
+        await chat.told("Nothing is picked: t writes an answer, n declines.")
         assert chat.app.screen is chat.main
         assert await rows(chat) == PENDING
 
@@ -127,7 +127,7 @@ async def test_own_words_are_sent_as_written_and_kept_when_left(core_home: CoreH
         await chat.until(lambda: chat.app.screen is chat.main)
         assert await rows(chat) == PENDING
         await chat.answer("t")
-        await chat.until(lambda: "green y" in chat.screen_text())
+        await chat.shows("green y")
         await chat.pilot.press(*"es", "enter")
         await chat.requests(0)
         assert await rows(chat) == [("answered", "green yes", "tui")]
@@ -153,7 +153,7 @@ async def test_n_declines_and_r_says_why(core_home: CoreHome) -> None:
         await chat.answer("n")
         await chat.until(lambda: "What is the shed for?" in chat.screen_text() and chat.main.approvals.count)
         await chat.answer("r")
-        await chat.until(lambda: "Decline, and tell the model why" in chat.screen_text())
+        await chat.shows("Decline, and tell the model why")
         await chat.pilot.press(*"later", "enter")
         await chat.rests()
         assert [status for status, _, _ in await rows(chat)] == ["denied", "denied"]
@@ -174,7 +174,7 @@ async def test_an_answer_from_elsewhere_takes_the_card_and_its_open_line_away(co
         await chat.core.desk.answer(pending.id, ApprovalAnswer(decision="answered", answer="Red", answered_by="cli"))
         await chat.until(lambda: chat.app.screen is chat.main)
         await chat.control.answering.reply(pending.id, "Blue")
-        assert "Already answered: answered by cli." in chat.notices()
+        await chat.told("Already answered: answered by cli.")
         await chat.rests()
         assert await rows(chat) == [("answered", "Red", "cli")]
 
@@ -221,7 +221,7 @@ async def test_a_long_question_is_read_to_its_end_before_it_is_answered(core_hom
         await chat.requests(1)
         await chat.answer("1")
         await chat.answer("enter")
-        await chat.until(lambda: "Read it to its end first" in chat.notices())
+        await chat.told("Read it to its end first")
         assert await rows(chat) == PENDING
         await chat.answer("end")
         await chat.answer("enter")
@@ -236,7 +236,7 @@ async def test_control_characters_and_markup_of_a_question_are_shown_as_text(cor
         await chat.say("go")
         await chat.requests(1)
         await chat.answer("2")
-        await chat.until(lambda: "▸ 2. [red]r[/] 9. fake" in chat.screen_text())
+        await chat.shows("▸ 2. [red]r[/] 9. fake")
         shown = chat.screen_text()
         assert "[bold]x[/]" in shown and "␛]52;c;aGk=␇" in shown and "⟨U+202E⟩txt" in shown
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)

@@ -26,7 +26,7 @@ async def test_what_waits_goes_on_after_an_outage(core_home: CoreHome, outage: O
         await chat.say("one")
         await chat.until(begun.is_set)
         await chat.say("two")
-        await chat.until(lambda: "1 waiting" in chat.screen_text())
+        await chat.shows("1 waiting")
         chat.core.database._pool.timeout = 0.1
         outage.begin()
         may.set()

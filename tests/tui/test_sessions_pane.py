@@ -116,12 +116,12 @@ async def test_who_waits_for_the_user_comes_first_and_the_words_follow_the_turn(
         await made(core_home, "newer")
         await chat.control.monitor.reload()
         await lists(chat, "asks", "newer", "older")
-        await chat.until(lambda: "waiting for approval" in chat.screen_text())
+        await chat.shows("waiting for approval")
         await chat.answer("y")
-        await chat.until(lambda: "thinking" in chat.screen_text())
+        await chat.shows("thinking")
         await chat.pilot.press("escape", "escape")
         await chat.rests()
-        await chat.until(lambda: "cancelled" in chat.screen_text())
+        await chat.shows("cancelled")
 
 
 async def test_the_filter_works_as_it_is_typed_and_escape_clears_then_leaves(core_home: CoreHome) -> None:
@@ -136,7 +136,7 @@ async def test_the_filter_works_as_it_is_typed_and_escape_clears_then_leaves(cor
         await chat.pilot.press(*"#client:beta")
         await lists(chat, "other")
         await chat.pilot.press("escape", *"nowhere")
-        await chat.until(lambda: "No session matches" in chat.screen_text())
+        await chat.shows("No session matches")
         await chat.pilot.press("escape", "escape")
         assert chat.main.sessions.lines.has_focus
         await chat.pilot.press("escape")
@@ -148,10 +148,10 @@ async def test_a_wrong_piece_of_the_filter_is_said_and_the_list_stays(core_home:
     async with chat_in(core_home) as chat:
         await chat.pilot.press("f2", "slash")
         chat.main.sessions.filter.value = "state:wating"
-        await chat.until(lambda: "did you mean" in chat.screen_text())
+        await chat.shows("did you mean")
         await lists(chat, "one")
         chat.main.sessions.filter.value = "cost:1"
-        await chat.until(lambda: "is no bound" in chat.screen_text())
+        await chat.shows("is no bound")
         await chat.pilot.press("escape")
         await chat.until(lambda: "is no bound" not in chat.screen_text())
 
@@ -176,7 +176,7 @@ async def test_children_unfold_under_their_parent_and_fold_again(core_home: Core
     await made(core_home, "newest")
     async with chat_in(core_home) as chat:
         await lists(chat, "newest", "parent")
-        await chat.until(lambda: "▸2 parent" in chat.screen_text())
+        await chat.shows("▸2 parent")
         await chat.pilot.press("f2", "down", "right")
         await lists(chat, "newest", "parent", "  child one", "  child two")
         await chat.pilot.press("down", "left")
@@ -221,7 +221,7 @@ async def test_an_event_draws_only_the_row_it_is_about(core_home: CoreHome) -> N
         await chat.core.sessions.set_title(ids[4], "renamed")
         await chat.control.monitor.read(ids[4])
         assert drawn and set(drawn) == {1}, "word of it may come from the database too"
-        await chat.until(lambda: "renamed" in chat.screen_text())
+        await chat.shows("renamed")
 
 
 async def test_ctrl_up_and_down_go_through_the_list_and_keep_drafts(core_home: CoreHome) -> None:
@@ -249,11 +249,11 @@ async def test_a_new_title_is_checked_and_a_refusal_stands_in_the_dialog(core_ho
         assert line.value == "old title"
         line.value = "   "
         await chat.pilot.press("enter")
-        await chat.until(lambda: "at least one visible character" in chat.screen_text())
+        await chat.shows("at least one visible character")
         edits.refusal = "the database is [away]"
         line.value = "a new title"
         await chat.pilot.press("enter")
-        await chat.until(lambda: "the database is [away]" in chat.screen_text())
+        await chat.shows("the database is [away]")
         edits.refusal = ""
         await chat.pilot.press("enter")
         await chat.until(lambda: edits.done == [("rename", "a new title")])
@@ -267,7 +267,7 @@ async def test_a_bad_tag_is_named_and_good_ones_are_set(core_home: CoreHome) -> 
         await chat.pilot.press("f2", "t")
         await chat.until(lambda: isinstance(chat.app.screen, SessionTags))
         await chat.pilot.press(*" Bad:1", "enter")
-        await chat.until(lambda: "bad tag 'Bad:1'" in chat.screen_text())
+        await chat.shows("bad tag 'Bad:1'")
         chat.app.screen.query_one(Input).value = "#b:2, a:1"
         await chat.pilot.press("enter")
         await chat.until(lambda: edits.done == [("tags", "a:1", "b:2")])
@@ -279,8 +279,8 @@ async def test_deleting_says_what_goes_and_enter_deletes_nothing_H_059(core_home
         edits = edited(chat)
         await chat.pilot.press("f2", "d")
         await chat.until(lambda: isinstance(chat.app.screen, SessionDelete))
-        await chat.until(lambda: "6 turns, 2 messages, 1 child session" in chat.screen_text())
-        assert "its child" in chat.screen_text()
+        await chat.shows("6 turns, 2 messages, 1 child session")
+        await chat.shows("its child")
         await chat.pilot.press("enter", "escape")
         await chat.until(lambda: chat.app.screen is chat.main)
         assert edits.done == []
@@ -315,7 +315,7 @@ async def test_a_session_on_screen_is_seen_when_its_turn_ends_in_a_window_with_t
         await chat.control.sending.send(Outgoing(text="two"), chat.control.place)
         await chat.until(lambda: "b" in chat.text().splitlines()[-1])
         await chat.rests()
-        await chat.until(lambda: "done unseen" in chat.screen_text())
+        await chat.shows("done unseen")
         assert edits.done == []
         chat.app.app_focus = True
         await chat.until(lambda: edits.done == [("seen", chat.control.current)])
@@ -339,7 +339,7 @@ async def test_a_peek_shows_the_conversation_and_answers_with_the_same_care(core
         await chat.until(lambda: peek.approvals.arming.is_armed)
         assert chat.main.approvals.count == 1
         await chat.pilot.press("y")
-        await chat.until(lambda: "it is done" in chat.screen_text())
+        await chat.shows("it is done")
         assert peek.query_one(Input).has_focus and chat.control.current is None
         await chat.pilot.press("escape")
         await chat.until(lambda: chat.app.screen is chat.main)
@@ -367,7 +367,7 @@ async def test_a_reply_goes_to_the_session_that_is_looked_at(core_home: CoreHome
         await chat.pilot.press("ctrl+n", *"a draft", "f2", "space")
         await chat.until(lambda: isinstance(chat.app.screen, Peek))
         await chat.pilot.press(*"two", "enter")
-        await chat.until(lambda: "second answer" in chat.screen_text())
+        await chat.shows("second answer")
         await chat.pilot.press("escape")
         await chat.until(lambda: chat.app.screen is chat.main)
         assert chat.control.current is None and chat.main.composer.text == "a draft"
@@ -391,7 +391,7 @@ async def test_a_reply_to_a_session_that_is_gone_comes_back(core_home: CoreHome)
         peek = await peeked_at(chat)
         await chat.core.database.fetch(b"DELETE FROM sessions WHERE id = %(id)s", {"id": session})
         await chat.pilot.press(*"keep me", "enter")
-        await chat.until(lambda: "there is no session" in chat.notices())
+        await chat.told("there is no session")
         await chat.until(lambda: peek.query_one(Input).value == "keep me")
         assert peek.query_one(Input).border_title == ""
         assert session is not None
@@ -409,7 +409,7 @@ async def test_a_reply_that_was_written_and_not_sent_is_the_sessions_draft(core_
         await chat.pilot.press(*"begun", "ctrl+n")
         await peeked_at(chat)
         await chat.pilot.press(*"half", "escape")
-        await chat.until(lambda: "that session's draft" in chat.notices())
+        await chat.told("that session's draft")
         assert chat.main.composer.text == ""
         await chat.control.open(session)
         assert chat.main.composer.text == "begun\nhalf"
@@ -432,7 +432,7 @@ async def test_commands_in_a_peek_act_on_the_session_that_is_looked_at_or_are_re
             assert chat.app.screen is peek
         peek.query_one(Input).value = "/title Renamed here"
         await chat.pilot.press("enter")
-        await chat.until(lambda: "Title: Renamed here" in chat.screen_text())
+        await chat.shows("Title: Renamed here")
         assert (await chat.core.sessions.get(session)).title == "Renamed here"
         assert chat.control.current is None
         assert len(await chat.core.database.fetch(b"SELECT id FROM sessions")) == 1

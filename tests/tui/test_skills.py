@@ -31,13 +31,13 @@ async def test_a_skill_is_completed_sent_and_shown_as_it_was_typed(core_home: Co
     async with chat_in(core_home, size=(80, 24)) as chat:
         await chat.until(lambda: "tone" in known(chat), "the skill is known")
         await chat.pilot.press("slash", "t", "o", "n")
-        await chat.until(lambda: "Changes the [red]tone[/red] of a text." in chat.screen_text())
+        await chat.shows("Changes the [red]tone[/red] of a text.")
         await chat.pilot.press("tab", "x", "enter")
         await chat.until(lambda: "done" in chat.text())
         assert "/tone x" in chat.text() and "Write it again." not in chat.text()
         assert "Write it again." in str(provider.requests[0].messages[0])
         await chat.say("/other x")
-        await chat.until(lambda: "there is no command /other" in chat.notices())
+        await chat.told("there is no command /other")
 
 
 async def test_the_palette_shows_what_a_skill_says_of_itself_letter_for_letter(core_home: CoreHome) -> None:
@@ -47,8 +47,8 @@ async def test_the_palette_shows_what_a_skill_says_of_itself_letter_for_letter(c
         await chat.pilot.press("ctrl+p")
         await chat.until(lambda: isinstance(chat.app.screen, CommandPalette))
         await chat.pilot.press("t", "o", "n", "e")
-        await chat.until(lambda: "/tone [TEXT]" in chat.screen_text())
-        await chat.until(lambda: "Changes the [red]tone[/red] of a text." in chat.screen_text())
+        await chat.shows("/tone [TEXT]")
+        await chat.shows("Changes the [red]tone[/red] of a text.")
 
 
 async def test_H_093_a_broken_skill_is_said_at_the_start(core_home: CoreHome) -> None:
