@@ -183,7 +183,8 @@ class SessionControl:
     def tick(self) -> None:
         """Once a second: what counts time."""
         self._screen.sessions.lines.tick()
-        self._screen.approvals.draw()
+        if self._screen.approvals.count:
+            self._screen.approvals.draw()
         for session_id in {self.current, self.peeking.session_id}:
             if session_id is not None:
                 self._conversations.tick(session_id)
@@ -205,18 +206,14 @@ class SessionControl:
 
     async def load(self, session_id: UUID) -> None:
         """Have the newest page of a session's history, once more when it was forgotten while it was read."""
-        while not self._conversations.of(session_id).is_loaded:
-            await self._load(session_id)
-
-    async def _load(self, session_id: UUID) -> None:
-        conversation = self._conversations.of(session_id)
-        page = await self._core.sessions.transcript(session_id)
-        conversation.load(entries_of(page), page.messages[0].ordinal if page.has_older else None)
-        self._conversations.begin(session_id, page.turns.values())
-        if self._core.dispatcher.running(session_id) is None:
-            await self.elsewhere.read_reply(session_id)
-        await self.turn_costs.read(page.turns)
-        await self._tally.read(session_id)
+        while not (conversation := self._conversations.of(session_id)).is_loaded:
+            page = await self._core.sessions.transcript(session_id)
+            conversation.load(entries_of(page), page.messages[0].ordinal if page.has_older else None)
+            self._conversations.begin(session_id, page.turns.values())
+            if self._core.dispatcher.running(session_id) is None:
+                await self.elsewhere.read_reply(session_id)
+            await self.turn_costs.read(page.turns)
+            await self._tally.read(session_id)
 
     def _leave(self) -> Place:
         if self._has_arrived:
