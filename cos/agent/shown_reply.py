@@ -49,11 +49,18 @@ class _Strand:
 
     @property
     def shown(self) -> str:
-        return "".join(self._shown)
+        if len(self._shown) > 1:
+            self._shown = ["".join(self._shown)]
+        return self._shown[0] if self._shown else ""
 
     @property
     def of_attempt(self) -> str:
         return self.shown if self._is_ahead else self._repeated
+
+    @property
+    def attempt_has_begun(self) -> bool:
+        """As `bool(of_attempt)`, at no cost."""
+        return bool(self._shown if self._is_ahead else self._repeated)
 
     def begin_attempt(self) -> None:
         self._repeated = ""
@@ -62,7 +69,8 @@ class _Strand:
     def add(self, chunk: str) -> str | None:
         """What of `chunk` is new on screen, or None when the attempt differs from what is shown."""
         if self._is_ahead:
-            self._shown.append(chunk)
+            if chunk:
+                self._shown.append(chunk)
             return chunk
         self._repeated += chunk
         shown = self.shown
@@ -75,8 +83,9 @@ class _Strand:
 
     def restart_with_attempt(self) -> str:
         """Forget what was shown before the attempt; return the attempt's text so far."""
-        self._shown, self._is_ahead = [self.of_attempt], True
-        return self.shown
+        attempt = self.of_attempt
+        self._shown, self._is_ahead = [attempt] if attempt else [], True
+        return attempt
 
 
 class ShownReply:
@@ -145,7 +154,7 @@ class ShownReply:
         return unseen
 
     async def _keep(self) -> None:
-        message = self.partial_message()
+        message = self._on_screen()
         if message is None:
             return
         try:
@@ -167,7 +176,7 @@ class ShownReply:
     async def add_text(self, chunk: str) -> None:
         if chunk and self._leaves_thinking_out():
             await uninterrupted(self._supersede())
-        if not self._text.of_attempt:
+        if not self._text.attempt_has_begun:
             self._lead = self._thinking.of_attempt
         fresh = self._text.add(chunk)
         if fresh is None:
@@ -189,20 +198,26 @@ class ShownReply:
 
     def _leaves_thinking_out(self) -> bool:
         """Whether the attempt begins to speak, and what is on screen had thought before: it is another reply."""
+        if self._text.attempt_has_begun:
+            return False
         lead = self._lead if self._text.shown else self._thinking.shown
-        return not self._text.of_attempt and not self._thinking.of_attempt.startswith(lead)
+        return not self._thinking.of_attempt.startswith(lead)
 
     def partial_message(self) -> AssistantMessage | None:
-        """What is on screen, as a cut message; None when nothing is."""
+        """What is on screen, as a cut message in its stored form; None when nothing is."""
+        message = self._on_screen()
+        stored = stored_form(message) if message is not None else None
+        assert stored is None or isinstance(stored, AssistantMessage)
+        return stored
+
+    def _on_screen(self) -> AssistantMessage | None:
         text, thinking = self._text.shown, self._thinking.shown
         if not text.strip() and not thinking.strip():
             return None
         blocks = [{"type": "thinking", "thinking": thinking}] if thinking else []
         if blocks and text:
             blocks.append({"type": "text", "text": text})
-        stored = stored_form(AssistantMessage(text=text or None, blocks=blocks, partial=True))
-        assert isinstance(stored, AssistantMessage)
-        return stored
+        return AssistantMessage(text=text or None, blocks=blocks, partial=True)
 
     async def _supersede(self) -> None:
         """Cut short, it would leave a stored message whose id is used again."""

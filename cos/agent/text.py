@@ -23,6 +23,8 @@ TITLE_CHARACTERS = 60
 
 def storable(text: str) -> str:
     """`text` with every lone surrogate and every real U+0000 replaced by U+FFFD; all else unchanged."""
+    if text.isascii() and "\0" not in text:
+        return text
     return _UNSTORABLE.sub(REPLACEMENT, text)
 
 

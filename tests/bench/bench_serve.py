@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import psutil
 
@@ -144,7 +145,7 @@ async def texts(watchers: list[Watcher]) -> dict[str, str]:
             late = {"session_id": session_id}
             watched = client.reader.sessions.pop(session_id)
             await client.ask("session.subscribe", **late)
-            await client.told("session.snapshot")
+            await client.when(partial(client.reader.sessions.__contains__, session_id))
             (found[session_id],) = client.reader.sessions[session_id].texts
             client.reader.sessions[session_id] = watched
     return found

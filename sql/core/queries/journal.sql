@@ -56,7 +56,7 @@ RETURNING id;
 
 -- name: keep_replies
 UPDATE turns t SET open_reply_id = k.reply_id, open_reply = k.body::json, last_activity_at = clock_timestamp()
-FROM unnest(%(turn_ids)s::uuid[], %(reply_ids)s::uuid[], %(bodies)s::text[]) AS k (turn_id, reply_id, body)
+FROM unnest(%(turn_ids)b::uuid[], %(reply_ids)b::uuid[], %(bodies)b::text[]) AS k (turn_id, reply_id, body)
 WHERE t.id = k.turn_id AND t.completed_at IS NULL AND t.owner_boot_id = %(owner_boot_id)s;
 
 -- name: open_reply
