@@ -210,7 +210,8 @@ class Composer(FoldingArea):
             self._end_editing()
         else:
             self.load("")
-        self.post_message(self.Submitted(self, outgoing))
+        # Straight to the screen: on the way up through what holds the composer, the screen would be drawn first.
+        self.screen.post_message(self.Submitted(self, outgoing))
 
     def action_new_line(self) -> None:
         self.insert("\n")
