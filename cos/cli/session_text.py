@@ -8,8 +8,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
-from cos.agent.records import TurnStatus
+from cos.agent.records import ToolCallStatus, TurnStatus
 from cos.agent.text import visible
+from cos.core.answer_words import by_whom
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,9 +79,16 @@ def _message(row: MessageRow, agent: str, history: Transcript) -> Iterator[str]:
 def _call(call: ToolCall, record: ToolCallRecord | None) -> str:
     """With the arguments that count: what the user wrote in the place of what the model proposed."""
     arguments = json.dumps(record.args if record else call.args, ensure_ascii=False)
-    is_edited = record is not None and record.approval is not None and record.approval.args is not None
-    state = (f" · {record.status}" if record else "") + (" · edited" if is_edited else "")
-    return f"→ {visible(call.name)} {visible(arguments)}{state}"
+    return f"→ {visible(call.name)} {visible(arguments)}{_state(record) if record else ''}"
+
+
+def _state(record: ToolCallRecord) -> str:
+    """What became of it, and who changed or denied it."""
+    answer = record.approval
+    if answer is not None and record.status is ToolCallStatus.DENIED and answer.decision == "denied":
+        return f" · denied {by_whom(answer.answered_by)}".rstrip()
+    is_edited = answer is not None and answer.args is not None
+    return f" · {record.status}" + (" · edited" if is_edited else "")
 
 
 def _said(who: str, text: str) -> str:

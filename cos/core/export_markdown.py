@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage, parse_message
 from cos.agent.text import exact, visible
+from cos.core.answer_words import by_whom
 from cos.core.sessions import usage_of
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class MarkdownExport:
             self._fence(record.result)
 
     def _approval(self, answer: dict[str, Any]) -> None:
-        by = f" by {code(str(answer['answered_by']))}" if answer.get("answered_by") else ""
+        by = f" {plain(by_whom(str(answer['answered_by'])))}" if answer.get("answered_by") else ""
         decision = str(answer.get("decision"))
         scope = f", scope {code(str(answer.get('scope')))}" if decision == "allowed" else ""
         edited = "" if answer.get("args") is None else ", with arguments that the user edited"

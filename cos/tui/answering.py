@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cos.agent.errors import CosError
 from cos.agent.records import ApprovalAnswer
+from cos.core.answer_words import by_whom
 from cos.tui.headline import approval_card
 
 if TYPE_CHECKING:
@@ -129,5 +130,5 @@ class Answering:
 
     def _tell(self, answer: ApprovalAnswer, counted: ApprovalAnswer) -> None:
         if counted != answer:
-            who = f" by {counted.answered_by}" if counted.answered_by else ""
-            self._screen.notify(f"Already answered: {counted.decision}{who}.", severity="warning", markup=False)
+            end = f"{counted.decision} {by_whom(counted.answered_by)}".rstrip()
+            self._screen.notify(f"Already answered: {end}.", severity="warning", markup=False)

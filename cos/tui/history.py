@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
 from cos.agent.records import ToolCallStatus, TurnStatus
+from cos.core.answer_words import by_whom
 from cos.tui import wording
 from cos.tui.child_agents import ended_lines
 from cos.tui.transcript.calls import CallState, ToolCall
@@ -164,9 +165,8 @@ def call_changes(record: ToolCallRecord) -> dict[str, object]:
 
 def _note(record: ToolCallRecord) -> str:
     answer = record.approval
-    if record.status is ToolCallStatus.DENIED and answer is not None:
-        who = f"by {answer.answered_by}" if answer.answered_by else ""
-        return " ".join(piece for piece in ("refused", who, f"- {answer.reason}" if answer.reason else "") if piece)
+    if record.status is ToolCallStatus.DENIED and answer is not None and answer.decision == "denied":
+        return ": ".join(filter(None, [by_whom(answer.answered_by), answer.reason]))
     exit_code = _exit_code(record)
     pieces = (edited_by(answer) if answer is not None else "", f"exit {exit_code}" if exit_code else "")
     return " · ".join(piece for piece in pieces if piece)
@@ -174,7 +174,7 @@ def _note(record: ToolCallRecord) -> str:
 
 def edited_by(answer: ApprovalAnswer) -> str:
     """Who changed the arguments before the call ran; empty when nobody did."""
-    return "" if answer.args is None else f"edited by {answer.answered_by or 'the user'}"
+    return "" if answer.args is None else f"edited {by_whom(answer.answered_by) or 'by you'}"
 
 
 def _exit_code(record: ToolCallRecord) -> int:

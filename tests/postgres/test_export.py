@@ -90,7 +90,7 @@ async def test_markdown_marks_what_was_cut_refused_and_undone(database: Database
         "# &lt;b&gt;Trip&lt;/b&gt;\n",
         "### Assistant, incomplete (inactive: not sent to the model) - 2",
         "### Tool call `terminal`, denied - 2",
-        "The user was asked: `denied` by `tui`\n\n```text\nkeep it\n```",
+        "The user was asked: `denied` by you (app)\n\n```text\nkeep it\n```",
         "## Turn 2: failed, undone\n",
         "- Tokens: unknown in, 7 out\n",
         "- Tokens: unknown\n",

@@ -56,11 +56,11 @@ def test_another_process_lists_the_question_and_answers_it(program: Program) -> 
     done = program.run("approvals", "answer", short, "2")
     assert (done.returncode, done.stdout) == (0, "answered: clarify What shall the demo show you next?\n  Thinking\n")
     again = program.run("approvals", "deny", short)
-    assert again.returncode == 1 and "cos: already answered by cli, at 20" in again.stderr
+    assert again.returncode == 1 and "cos: already answered by you (shell), at 20" in again.stderr
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert "You answered: *Thinking*" in output
-    assert "clarify: answered by cli" in errors
+    assert "clarify: answered by you (shell)" in errors
     assert program.rows("SELECT status, answer, answered_by FROM approvals") == [("answered", "Thinking", "cli")]
 
 

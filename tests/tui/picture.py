@@ -112,7 +112,7 @@ class Picture(App[None]):
                 ),
                 ToolCall(key="c1", name="read_file", title="client.py", state="ok", duration_seconds=0.1, detail="x"),
                 ToolCall(
-                    key="c2", name="terminal", title="$ rm -rf build", state="denied", note="refused by tui - keep it"
+                    key="c2", name="terminal", title="$ rm -rf build", state="denied", note="by you (app): keep it"
                 ),
                 ToolCall(key="c3", name="patch", title="client.py (+2 -1)", state="waiting", detail="x"),
                 Notice(key="n", level="warning", text="overloaded. Trying again in 3 s (attempt 2 of 5); Esc stops it"),

@@ -7,7 +7,8 @@ import string
 
 from cos.agent.ids import new_id
 from cos.agent.providers.scripted import called, said
-from cos.agent.records import ApprovalAnswer
+from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus
+from cos.tui.history import call_changes
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from tests.fix_home import CoreHome
 from tests.tui.chat import SLOW_ARM, Chat, chat_in
@@ -71,6 +72,27 @@ async def test_y_allows_once_and_n_denies(core_home: CoreHome) -> None:
         await chat.rests()
         assert [call.state for call in chat.calls()] == ["ok", "denied"]
         assert await decisions(chat) == {"touch allowed": ("allowed", "tui"), "touch no": ("denied", "tui")}
+        assert [call.note for call in chat.calls()] == ["", "by you (app)"]
+
+
+async def test_what_a_rule_denies_is_not_said_to_be_denied_by_the_user(core_home: CoreHome) -> None:
+    rule = '[[approvals.rules]]\ntool = "terminal"\nmatch = "touch *"\ndecision = "deny"\n'
+    core_home.write_profile("home", 'provider = "mock"\n', rule)
+    core_home.script(called(*commands("touch no")), said("end"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("go")
+        [call] = chat.calls()
+        assert (call.state, call.note) == ("denied", "")
+        assert "Not run: a rule of the profile home denies it" in chat.screen_text()
+
+
+async def test_what_a_guard_blocks_after_the_user_allowed_it_is_not_said_to_be_denied_by_the_user() -> None:
+    allowed = ApprovalAnswer(decision="allowed", answered_by="tui", args={"command": "rm -rf /"})
+    record = ToolCallRecord(
+        call_id="c1", name="terminal", args={"command": "rm -rf /"}, status=ToolCallStatus.DENIED,
+        result="Not run: never", approval=allowed,
+    )  # fmt: skip
+    assert call_changes(record)["note"] == "edited by you (app)"
 
 
 async def test_nothing_is_decided_before_the_card_is_armed(core_home: CoreHome) -> None:
@@ -256,7 +278,7 @@ async def test_the_user_is_told_when_somebody_else_was_first_H_021(core_home: Co
         assert card is not None
         await chat.core.desk.answer(card.id, ApprovalAnswer(decision="denied", answered_by="web"))
         await chat.control.answering.decide(card.id, "allowed")
-        await chat.told("Already answered: denied by web.")
+        await chat.told("Already answered: denied by you (browser).")
         await chat.requests(0)
         assert await decisions(chat) == {"touch one": ("denied", "web")}
 

@@ -220,11 +220,11 @@ async def test_edited_arguments_run_exactly_as_edited(core_home: CoreHome) -> No
         rows = await chat.core.database.fetch(b"TABLE approvals", {})
         assert rows[0]["edited_args"] == {"command": "echo 'a  b' > 'f 1'\necho two >> 'f 1'", "timeout": 7}
         await chat.until(lambda: chat.calls()[0].state == "ok", "the call ran")
-        assert chat.calls()[0].title == "$ echo 'a  b' > 'f 1' …" and chat.calls()[0].note == "edited by tui"
+        assert chat.calls()[0].title == "$ echo 'a  b' > 'f 1' …" and chat.calls()[0].note == "edited by you (app)"
         session_id = rows[0]["session_id"]
         history = await chat.core.sessions.transcript(session_id)
         loaded = [entry for entry in entries_of(history) if isinstance(entry, ToolCall)]
-        assert (loaded[0].title, loaded[0].note) == (chat.calls()[0].title, "edited by tui")
+        assert (loaded[0].title, loaded[0].note) == (chat.calls()[0].title, "edited by you (app)")
         text = session_text(await chat.core.sessions.get(session_id), history)
         assert "echo two" in text and "touch one" not in text and "· ok · edited" in text
     folder = core_home.folder / "workspaces" / "home"

@@ -174,7 +174,7 @@ async def test_an_answer_from_elsewhere_takes_the_card_and_its_open_line_away(co
         await chat.core.desk.answer(pending.id, ApprovalAnswer(decision="answered", answer="Red", answered_by="cli"))
         await chat.until(lambda: chat.app.screen is chat.main)
         await chat.control.answering.reply(pending.id, "Blue")
-        await chat.told("Already answered: answered by cli.")
+        await chat.told("Already answered: answered by you (shell).")
         await chat.rests()
         assert await rows(chat) == [("answered", "Red", "cli")]
 
