@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from datetime import date
+from typing import Any
 
 from cos import __version__
 from cos.cli.db_arguments import db_arguments
@@ -31,8 +32,18 @@ COMMANDS = {
 """Command -> the module that runs it, imported only then."""
 
 
+class Parser(argparse.ArgumentParser):
+    """Each command answers for what it does not know itself, with its own usage."""
+
+    def parse_known_args(self, *given: Any, **named: Any) -> tuple[Any, list[str]]:
+        options, unknown = super().parse_known_args(*given, **named)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
+
+
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="cos",
         description="CommonOS: several agents, one terminal. Start with `cos chat`.",
         epilog="Settings live in commonos.toml and profiles/<id>/; `cos doctor` tells where. "

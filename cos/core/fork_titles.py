@@ -21,6 +21,12 @@ def fork_stem(title: str | None) -> str:
     return "".join(clusters(stem)[: TITLE_CHARACTERS - _ROOM]).rstrip()
 
 
+def marker_first(title: str) -> str:
+    """For a line that may cut it: `fork 2 · x` where the title is `x (fork 2)`; any other title as it is."""
+    found = _FORK.fullmatch(title)
+    return f"fork {found['number'] or ''}".rstrip() + f" · {found['stem']}" if found else title
+
+
 def fork_title(stem: str, taken: Iterable[str]) -> str:
     """The next title behind all of `taken` that are titles of forks with this stem."""
     forks = [found for title in taken if (found := _FORK.fullmatch(title)) and found["stem"] == stem]

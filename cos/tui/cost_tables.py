@@ -14,7 +14,7 @@ from cos.tui.cost_port import Days
 from cos.tui.transcript.lines import shorten
 
 if TYPE_CHECKING:
-    from cos.tui.cost_port import Bill, BudgetState, CallRow, Figures, Group
+    from cos.tui.cost_port import Bill, BudgetState, CallRow, DayCost, Figures, Group
 
 FIXED = ("tag", "profile", "model", "session", "day")
 """Groupings with a key of their own, after the tag key."""
@@ -74,7 +74,7 @@ async def table_of(bill: Bill, layer: Layer, span: str, session_id: UUID | None,
         groups = await bill.sessions_of(layer.by, None if day else layer.group, meant)
         return _groups(replace(layer, by="session"), groups, width, layer)
     if layer.by == BUDGETS:
-        return _budgets(await bill.budgets(session_id))
+        return _budgets(await bill.budgets(session_id), await bill.last_days())
     report = await bill.report(layer.by, days)
     table = _groups(layer, report.groups, width, layer)
     if report.overlaps:
@@ -166,7 +166,7 @@ def _cost(call: CallRow) -> str:
     return {"running": "under way", "lost": "unknown"}.get(call.status, "no price")
 
 
-def _budgets(states: Sequence[BudgetState]) -> Table:
+def _budgets(states: Sequence[BudgetState], days: Sequence[DayCost]) -> Table:
     rows = tuple(
         Row(
             (
@@ -181,5 +181,8 @@ def _budgets(states: Sequence[BudgetState]) -> Table:
         )
         for state in states
     )
+    made_up = sum((day.made_up_usd for day in days), Decimal(0))
     note = "" if rows else "No budget holds now. Budgets are [[bill.budgets]] in commonos.toml."
+    if rows and made_up:
+        note = f"Budgets count what is paid: {wording.money(made_up)} of the last {len(days)} days is the demo's."
     return Table(("budget", "spent", "of", "", "", "apart"), frozenset({0, 3, 4, 5}), rows, note)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 
+from cos.core.fork_titles import marker_first
 from cos.tui import wording
 from cos.tui.transcript.lines import shorten
 
 if TYPE_CHECKING:
-    from cos.tui.cost_port import BudgetState, Figures, Group, SessionCost
+    from cos.tui.cost_port import BudgetState, Figures, Group, SessionCost, TurnCost
 
 WARN_PERCENT = 80
 NONE = "(none)"
@@ -60,10 +61,23 @@ def unknown_mark(parts: Iterable[Figures]) -> str:
 
 
 def own_and_children(of: SessionCost) -> str:
-    """`$0.1000`, or `$0.1000 + $0.6500 children`."""
+    """`$0.1000`, or with that of children `$0.1000 + $0.6500`."""
     if of.with_children.calls == of.own.calls:
         return known(of.own)
-    return f"{known(of.own)} + {known(of.children)} children"
+    return f"{known(of.own)} + {known(of.children)}"
+
+
+def of_turn(turn: TurnCost) -> str:
+    """`$0.1000`, or with what was delegated `$0.1000 · children 8.1k in · 300 out · $0.6500`: tokens and cost alike."""
+    if turn.with_children.calls == turn.own.calls:
+        return known(turn.own)
+    return f"{known(turn.own)} · children {tokens(turn.children)} · {known(turn.children)}"
+
+
+def total_of_turn(turn: TurnCost) -> str:
+    """The same in one figure: `$0.1000`, or `$0.7500 with children`."""
+    is_alone = turn.with_children.calls == turn.own.calls
+    return known(turn.with_children) + ("" if is_alone else " with children")
 
 
 def today(figures: Figures) -> str:
@@ -101,7 +115,7 @@ def budget_state(state: BudgetState) -> str:
 
 def label(group: Group) -> str:
     """The name of a group; a session has its title, one that was deleted its id."""
-    return NONE if group.label is None else wording.one_line(group.title or group.label)
+    return NONE if group.label is None else wording.one_line(marker_first(group.title or group.label))
 
 
 def bar(amount: Decimal, most: Decimal, width: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cos.agent.events import Usage
+from cos.core.fork_titles import marker_first
 from cos.tui import wording
 from cos.tui.widgets.approval_card import Card
 from cos.tui.widgets.status_line import FULL, Status
@@ -21,7 +22,7 @@ def title_of(row: SessionRow | None) -> str:
     """The open session's title with its own tags."""
     if row is None:
         return "New session"
-    return wording.one_line("  ".join([row.title or "untitled", *(f"#{tag}" for tag in row.tags)]))
+    return wording.one_line("  ".join([marker_first(row.title or "untitled"), *(f"#{tag}" for tag in row.tags)]))
 
 
 def status_of(

@@ -45,11 +45,14 @@ class Places:
     def go_new(self, profile_id: str) -> Place:
         """Open the profile's place for a new session; one that is open already stays, with its draft.
 
-        A draft for the new session of one profile goes along to another one that has none.
+        A draft and tags for the new session of one profile go along to another one that has none.
         """
         before, self.open = self.open, self._next(profile_id)
-        if before.session_id is None and before is not self.open and not self.open.draft:
-            self.open.draft, before.draft = before.draft, ""
+        if before.session_id is None and before is not self.open:
+            if not self.open.draft:
+                self.open.draft, before.draft = before.draft, ""
+            if not self.open.tags:
+                self.open.tags, before.tags = before.tags, ()
         return self.open
 
     def of(self, session_id: UUID, profile_id: str) -> Place:

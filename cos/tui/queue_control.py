@@ -54,11 +54,12 @@ class QueueControl:
         self._stored: list[Waiting] = []
         self._why = ""
 
-    def show(self, waiting: Sequence[QueuedMessage], why: str) -> None:
+    def show(self, waiting: Sequence[QueuedMessage], why: str, *, is_running: bool = False) -> None:
         """What is stored of the open place's queue, and what it waits for; below it, what is not stored yet."""
         self._why = why
         self._stored = [
-            Waiting(id=it.id, text=it.text, mode=it.mode, draft=packed_message(it.message)) for it in waiting
+            Waiting(id=it.id, text=it.text, mode=it.mode, draft=packed_message(it.message))
+            for it in as_they_go(waiting, is_running=is_running)
         ]
         self.draw()
 
@@ -114,6 +115,18 @@ class QueueControl:
 
     def _say(self, sentence: str) -> None:
         self._screen.notify(sentence, title="Queue", severity="warning", markup=False)
+
+
+def as_they_go(waiting: Sequence[QueuedMessage], *, is_running: bool) -> list[QueuedMessage]:
+    """In the order in which the model will read them, which `waiting` has but for what steers: that goes into the turn
+    of what is sent now, if it was written after it, else into the running one, before all that waits for its own turn.
+    """
+    first = [it for it in waiting if it.mode == "now"]
+    rest = [it for it in waiting if it.mode != "now"]
+    if not first and not is_running:
+        return rest
+    into = [it for it in rest if it.mode == "steer" and (not first or it.id > first[-1].id)]
+    return [*first, *into, *(it for it in rest if it not in into)]
 
 
 def _row(message: Unsent) -> Waiting:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from cos.tui.session_monitor import SessionMonitor
 
 
+LOOK_SECONDS = 1.0
+"""A session that the user passes by is seen after so long on screen."""
+
+
 class Seeing:
     """Tells the core, so that a turn that ended unseen is news in every surface."""
 
@@ -46,6 +50,10 @@ class Seeing:
         except CosError as error:
             self._screen.notify(str(error), severity="warning", markup=False)
         self._monitor.touch(session_id)
+
+    def see_if_it_stays(self, session_id: UUID) -> None:
+        """The user passes by, and may go on to the next one at once."""
+        self._screen.set_timer(LOOK_SECONDS, partial(self.see, session_id))
 
     def _focus_changed(self, focused: bool) -> None:
         for session_id in self._on_screen():

@@ -48,7 +48,7 @@ class SessionActions:
             return
         self._heading = wanted
         try:
-            await self._control.open(wanted)
+            await self._control.open(wanted, in_passing=True)
             self._control.screen.sessions.lines.show(wanted)
         except CosError as error:
             self._say(str(error))

@@ -26,6 +26,7 @@ from cos.tui.seeing import Seeing
 from cos.tui.sending import Sending
 from cos.tui.session_actions import SessionActions
 from cos.tui.session_monitor import SessionMonitor
+from cos.tui.session_words import implied_tags
 from cos.tui.stored_matches import StoredMatches
 from cos.tui.tally import Tally
 from cos.tui.turn_actions import TurnActions
@@ -77,6 +78,9 @@ class SessionControl:
         self.queue = QueueControl(core.queue, screen, self.sending, self.unsent, lambda: self.place)
         self.children = ChildAgents()
         screen.sessions.lines.child_tokens = self.children.tokens
+        screen.sessions.lines.implied_tags = lambda row: implied_tags(
+            row, self.monitor.row(row.parent_session_id), core.profiles.get(row.profile_id)
+        )
         self.monitor = SessionMonitor(
             core.session_list, screen, core.profiles, bill, changed=self._refresh_queue, trouble=self.say_trouble
         )
@@ -127,8 +131,8 @@ class SessionControl:
         self._arrive(place, left)
         self._screen.conversation.set_entries(welcome(self._core, place.profile_id))
 
-    async def open(self, session_id: UUID) -> None:
-        """Show a session: stored history first, then what is under way.
+    async def open(self, session_id: UUID, *, in_passing: bool = False) -> None:
+        """Show a session: stored history first, then what is under way. `in_passing`: it is seen only if it stays.
 
         Raises:
             CosError: it cannot be read; what was open stays open.
@@ -147,7 +151,10 @@ class SessionControl:
         self._conversations.of(session_id).show_in(self._screen.conversation)
         self._conversations.forget_unused()
         await self._refresh_queue({session_id})
-        await self.seeing.see(session_id)
+        if in_passing:
+            self.seeing.see_if_it_stays(session_id)
+        else:
+            await self.seeing.see(session_id)
 
     async def load_older(self, session_id: UUID | None = None) -> None:
         """One more page of a session's history (None = of the open one)."""
@@ -259,7 +266,7 @@ class SessionControl:
             why = "for the running turn to end" if is_next else "paused until your next message"
             if row.parent_session_id is not None and not row.is_running:
                 why = "the child agent has ended"
-            self.queue.show(waiting, why)
+            self.queue.show(waiting, why, is_running=row.is_running)
         self.draw()
 
     def draw(self) -> None:

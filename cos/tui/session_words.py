@@ -11,6 +11,7 @@ from cos.tui import wording
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from cos.core.profiles import Profile
     from cos.core.sessions import SessionRow
     from cos.tui.session_activity import Activity
 
@@ -88,6 +89,16 @@ def _resting(row: SessionRow) -> RowState:
         word = "request expired" if row.has_expired else "done unseen"
         return RowState(word, word, "news")
     return RowState("idle", "idle", "quiet")
+
+
+def implied_tags(row: SessionRow, parent: SessionRow | None, profile: Profile | None) -> set[str]:
+    """Tags that a row need not say: a child has those of its parent's turn, which are the profile's and the session's.
+
+    None = it is not known.
+    """
+    if row.parent_session_id is None:
+        return set()
+    return {*map(str, profile.settings.tags if profile else ()), *(parent.tags if parent else ())}
 
 
 def context_share(row: SessionRow) -> float | None:

@@ -41,5 +41,5 @@ class TurnCosts:
             conversation = self._conversations.of(turn.session_id)
             conversation.change(
                 f"turn:{turn.turn_id}",
-                cost=cost_words.own_and_children(turn), total=cost_words.known(turn.with_children),
+                cost=cost_words.of_turn(turn), total=cost_words.total_of_turn(turn),
             )  # fmt: skip

@@ -199,6 +199,25 @@ async def test_now_stops_the_turn_and_runs_before_what_waits_which_then_goes_on(
         assert "by the user's new message" in result.model_dump()["content"]
 
 
+async def test_what_steers_after_a_message_was_sent_now_goes_into_the_turn_of_that_one(
+    core_url: str, tmp_path: Path
+) -> None:
+    gate = Gate()
+    scripts = [called(("c", "t", {})), said("now!"), said("b")]
+    async with core_bench(core_url, tmp_path, scripts, gate.tool) as core:
+        session = await at_the_tool(core, gate)
+        await core.send("second", session)
+        row, now = await core.sessions.get(session), new_id()
+
+        async def keep() -> None:
+            await core.sessions.enqueue(row, now, UserMessage(text="stop that"), "cli", None, "now")
+            await core.sessions.enqueue(row, new_id(), UserMessage(text="and be quick"), "cli", None, "steer")
+
+        await core.dispatcher.send_now(session, now, keep)
+        await ended(core, session, 3)
+        assert await words(core, session) == ["first", "stop that", "and be quick", "now!", "second", "b"]
+
+
 async def test_now_goes_before_a_paused_queue_and_lets_it_go_on(core_url: str, tmp_path: Path) -> None:
     async with core_bench(core_url, tmp_path, [WAITS, said("now!"), said("b")]) as core:
         session = await in_a_reply(core)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import ModuleType
 
 import pytest
+from textual.widgets._toast import Toast
 
 from cos.agent.provider import ProviderRefused, StreamStarted, TextChunk
 from cos.agent.providers.scripted import MODEL, Script, called, said
@@ -17,6 +18,7 @@ from cos.cli.running_core import Core
 from cos.core.live import Live, Resync
 from cos.core.session_query import SessionQuery
 from cos.tui.app import CosApp, Opening
+from cos.tui.screens import main
 from tests.fix_home import PROFILES, CoreHome
 from tests.tui.chat import QUICK, Chat, chat_in
 
@@ -129,9 +131,51 @@ async def test_escape_leaves_other_sessions_alone_and_closes_one_layer_at_a_time
         assert chat.main.composer.has_focus and chat.control.is_running
         await chat.pilot.press("f1", "escape")
         assert chat.control.is_running
-        await chat.pilot.press("escape")
+        await chat.pilot.press("escape", "escape")
         await chat.rests()
         assert first is not None and chat.core.dispatcher.running(first) is not None
+
+
+@pytest.mark.parametrize("keys", [["f4"], ["f2"], ["f2", "slash", "x", "escape"], ["ctrl+r"]], ids=" ".join)
+async def test_escape_that_leaves_a_pane_or_a_field_does_not_stop_the_turn_when_it_is_pressed_twice(
+    core_home: CoreHome, monkeypatch: pytest.MonkeyPatch, keys: list[str]
+) -> None:
+    monkeypatch.setattr(main, "STOP_AGAIN_SECONDS", 60.0)
+    core_home.script(called(("c1", "terminal", {"command": "sleep 60"})))
+    async with chat_in(core_home) as chat:
+        await chat.say("one")
+        await chat.requests(1)
+        await chat.pilot.press(*keys, "escape", "escape")
+        if keys[-1] == "escape":
+            await chat.pilot.press("escape")
+        assert chat.control.is_running and chat.main.composer.has_focus
+        assert "Esc once more stops the turn." in chat.notices()
+        await chat.pilot.press("escape")
+        await chat.rests()
+
+
+async def test_escape_in_the_conversation_goes_back_and_once_more_stops(core_home: CoreHome) -> None:
+    core_home.script(HANG)
+    async with chat_in(core_home) as chat:
+        await chat.say("one")
+        await chat.until(lambda: "under way" in chat.text())
+        await chat.pilot.press("f3", "escape", "escape")
+        await chat.rests()
+
+
+async def test_a_notice_never_lies_over_what_is_written(core_home: CoreHome) -> None:
+    async with chat_in(core_home) as chat:
+        chat.app.notify(
+            "A sentence that is longer than one line of a notice, and stays on screen.", timeout=600
+        )
+        for keys in ("ab", [*(["ctrl+j"] * 6)]):
+            await chat.pilot.press(*keys)
+            await chat.until(lambda: chat.main.query(Toast) and chat.main.query_one(Toast).region.height)
+            await chat.until(
+                lambda: chat.main.query_one(Toast).region.bottom <= chat.main.composer.region.y,
+                f"{chat.main.query_one(Toast).region} {chat.main.composer.region}",
+            )
+        assert chat.main.composer.region.height == 9
 
 
 async def test_ctrl_c_clears_then_quits_on_the_second_press(core_home: CoreHome) -> None:
@@ -205,6 +249,18 @@ async def test_f6_begins_a_session_of_the_next_profile_while_the_composer_has_th
         await chat.pilot.press("f6")
         assert chat.control.place.profile_id == "work"
         await chat.shows("client:acme")
+
+
+async def test_tags_of_the_next_session_go_along_to_another_profile(core_home: CoreHome) -> None:
+    async with chat_in(core_home) as chat:
+        chat.control.place.tags = ("task:x",)
+        await chat.pilot.press("f6")
+        await chat.ask("hello")
+        await chat.until(lambda: (row := chat.control.monitor.row(chat.control.current)) and row.tags)
+        row = chat.control.monitor.row(chat.control.current)
+        assert row is not None and (row.profile_id, list(row.tags)) == ("work", ["task:x"])
+        await chat.pilot.press("ctrl+n")
+        assert not chat.control.place.tags
 
 
 async def test_f6_goes_past_a_profile_without_a_key_and_lists_mark_it(core_home: CoreHome) -> None:

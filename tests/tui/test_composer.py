@@ -88,7 +88,13 @@ async def test_a_paste_of_a_megabyte_is_taken_whole() -> None:
         assert app.composer.text == "\U0010ff00paste 1: 1,040,000 characters, 13,000 lines\U0010ff01"
         assert app.composer.full_text == text * 13_000
         await pilot.press("enter")
-        assert len(app.sent[0]) == 1_040_000 and app.composer.text == ""
+        assert not app.sent and app.composer.text
+        said = [note.message for note in app._notifications]
+        assert said == ["This is long, about 260,000 tokens. The same key once more sends it."]
+        await pilot.press("x", "enter")
+        assert not app.sent
+        await pilot.press("enter")
+        assert len(app.sent[0]) == 1_040_001 and app.composer.text == ""
 
 
 async def test_earlier_messages_come_back_and_the_draft_too() -> None:

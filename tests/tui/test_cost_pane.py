@@ -223,7 +223,7 @@ async def test_the_line_above_a_turn_has_its_cost_live_and_loaded(core_home: Cor
 
 
 def test_a_line_above_a_turn_never_cuts_its_cost() -> None:
-    words, cost = "09:41 · 1m 12s · 12.3k in · 450 out tokens", "$0.1000 + $0.6500 children"
+    words, cost = "09:41 · 1m 12s · 12.3k in · 450 out tokens", "$0.7500 with children"
     entry = TurnHeader(key="turn:1", text=words, cost=cost)
     drawn = [entry.lines(width, Look())[0].text for width in (80, 60, 40)]
     assert all(text.endswith(f" · {cost}") for text in drawn)
@@ -278,7 +278,7 @@ async def test_sessions_show_their_cost_with_that_of_children_and_are_found_by_i
         await chat.until(lambda: second_line(chat, parent).endswith(" $0.2000"), second_line(chat, parent))
         await child_call(chat, parent)
         await chat.until(lambda: second_line(chat, parent).endswith(" $0.2000 + $2.0000"), second_line(chat, parent))
-        await chat.until(lambda: headers(chat)[0].endswith(" · $0.2000 + $2.0000 children"), chat.text())
+        await chat.until(lambda: headers(chat)[0].endswith(" · $0.2000 · children 0 in · 0 out · $2.0000"), chat.text())
         await chat.pilot.press("ctrl+n")
         await chat.ask("dear")
         dear, rows = chat.control.current, chat.main.sessions.lines.rows
@@ -332,3 +332,12 @@ def test_bars_and_plots_show_whatever_is_above_zero() -> None:
     assert cost_words.columns(amounts, 2, 2) == ["      █ ", "  ▁ █ █ "]
     assert [cost_words.bar(amount, Decimal(8), 4) for amount in amounts] == ["", "▏", "██", "████"]
     assert cost_words.bar(Decimal(1), Decimal(0), 4) == ""
+
+
+async def test_budgets_say_that_they_do_not_count_the_demo(core_home: CoreHome) -> None:
+    priced(core_home, BUDGET)
+    async with chat_in(core_home) as chat:
+        await chat.ask("hello")
+        await shown(chat, "demo")
+        await chat.pilot.press("f7", "7")
+        await seen(chat, "all/day", "Budgets count what is paid: $", " of the last 14 days is the demo's.")

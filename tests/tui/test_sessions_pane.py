@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
+import pytest
 from textual.widgets import Input
 
 from cos.agent.errors import CosError
@@ -16,6 +17,7 @@ from cos.agent.providers.scripted import MODEL, Script, called, said
 from cos.agent.tags import merge_tags
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.session_edits import Doomed, DoomedSession, Undone
+from cos.tui import seeing
 from cos.tui.outgoing import Outgoing
 from cos.tui.screens.peek import Peek
 from cos.tui.screens.session_delete import SessionDelete
@@ -235,6 +237,40 @@ async def test_ctrl_up_and_down_go_through_the_list_and_keep_drafts(core_home: C
         await chat.pilot.press("ctrl+down", "ctrl+up")
         await chat.until(lambda: chat.control.current == second)
         assert chat.main.composer.text == "draft"
+
+
+async def test_a_session_that_is_passed_on_the_way_is_not_seen(
+    core_home: CoreHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = await made(core_home, "first", "second")
+    monkeypatch.setattr(seeing, "LOOK_SECONDS", 3600.0)
+    async with chat_in(core_home) as chat:
+        edits = edited(chat)
+        await chat.pilot.press("ctrl+down")
+        await chat.until(lambda: chat.control.current == second)
+        await chat.pilot.press("ctrl+down")
+        await chat.until(lambda: chat.control.current == first)
+        await chat.until(lambda: chat.main.sessions.lines.cursor == first)
+        assert edits.done == []
+        monkeypatch.setattr(seeing, "LOOK_SECONDS", 0.01)
+        await chat.pilot.press("ctrl+up")
+        await chat.until(lambda: edits.done == [("seen", second)])
+        await chat.pilot.press("f2", "down", "enter")
+        await chat.until(lambda: edits.done == [("seen", second), ("seen", first)])
+
+
+async def test_a_child_says_only_tags_that_its_parent_has_not(core_home: CoreHome) -> None:
+    (parent,) = await made(core_home, "parent")
+    await made(core_home, "same", parent=parent)
+    await made(core_home, "of the profile", parent=parent, tag="area:home")
+    await made(core_home, "other", parent=parent, tag="task:x")
+    async with chat_in(core_home, size=(160, 40)) as chat:
+        await lists(chat, "parent")
+        await chat.pilot.press("f2", "right")
+        await lists(chat, "parent", "  same", "  of the profile", "  other")
+        drawn = [chat.main.sessions.lines.render_line(2 * place + 1).text for place in range(4)]
+        assert ["#" in line for line in drawn] == [True, False, False, True]
+        assert "#client:acme" in drawn[0] and "#task:x" in drawn[3]
 
 
 async def test_a_new_title_is_checked_and_a_refusal_stands_in_the_dialog(core_home: CoreHome) -> None:

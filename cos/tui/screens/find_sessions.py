@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from cos.agent.errors import CosError
 from cos.agent.text import visible
+from cos.core.fork_titles import marker_first
 from cos.core.search_query import LONGEST
 from cos.core.searching import SearchHit, SearchResult
 from cos.tui import wording
@@ -151,7 +152,7 @@ class FindSessions(TellsFailures, ModalScreen[SearchHit | None]):
 
 def hit_text(hit: SearchHit, width: int) -> Text:
     """Two lines: which session and when, and the words around what was found."""
-    title = wording.one_line(hit.title or "untitled")
+    title = wording.one_line(marker_first(hit.title or "untitled"))
     if hit.is_in_child:
         title += f" ↳ {wording.one_line(hit.own_title or 'untitled')}"
     line = Text(title, style="bold")

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
@@ -16,6 +17,7 @@ from cos.tui.screens.sizing import SMALLEST, is_too_small
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from cos.tui.widgets.conversation_pane import ConversationPane
 from cos.tui.widgets.cost_pane import CostPane
+from cos.tui.widgets.history_search import HistorySearch
 from cos.tui.widgets.key_hints import KeyHints
 from cos.tui.widgets.sessions_pane import SessionsPane
 from cos.tui.widgets.status_line import StatusLine
@@ -33,7 +35,7 @@ COLUMNS = {"sessions": "left", "approvals": "right"}
 
 
 STOP_AGAIN_SECONDS = 1.0
-"""For so long after the pane of approvals has closed by itself, Esc stops only when pressed twice."""
+"""For so long after a pane or a search was left, Esc stops only when pressed twice."""
 
 
 class MainScreen(PanesScreen):
@@ -63,7 +65,7 @@ class MainScreen(PanesScreen):
         super().__init__(preferences)
         self._timing = timing
         self._title = ""
-        self._left_approvals_at = 0.0
+        self._left_at = 0.0
 
     def compose(self) -> ComposeResult:
         yield Static(id="title", markup=False)
@@ -107,8 +109,13 @@ class MainScreen(PanesScreen):
     def on_approvals_pane_emptied(self) -> None:
         """Nothing is left to answer: what is typed next belongs into the composer."""
         if self.approvals.has_focus:
-            self._left_approvals_at = time.monotonic()
+            self._left()
             self.close_panes()
+
+    @on(HistorySearch.Closed)
+    def _left(self) -> None:
+        """The next Esc may still be meant for what has just been left."""
+        self._left_at = time.monotonic()
 
     def on_key(self) -> None:
         """Any key anywhere means that the keyboard is not quiet."""
@@ -149,12 +156,14 @@ class MainScreen(PanesScreen):
 
     def action_back(self) -> None:
         """One layer at a time."""
+        if not self.conversation.has_focus:
+            self._left()
         self.close_panes()
 
     def action_stop(self) -> None:
-        """Not right after the last answer: then Esc was meant for the pane that has just been left."""
-        if time.monotonic() - self._left_approvals_at > STOP_AGAIN_SECONDS:
+        """Not right after a pane or a search was left: then Esc was meant for that."""
+        if time.monotonic() - self._left_at > STOP_AGAIN_SECONDS:
             self.post_message(self.StopWanted())
         else:
-            self._left_approvals_at = 0.0
+            self._left_at = 0.0
             self.notify("Esc once more stops the turn.", timeout=3, markup=False)

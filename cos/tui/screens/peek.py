@@ -35,6 +35,7 @@ class Peek(PeekedRequests):
     Peek > ApprovalsPane.-waiting { display: block; }
     Peek > Input { height: 3; border: round $foreground 35%; }
     Peek > Input:focus { border: round $primary; }
+    Peek > ToastRack { margin-bottom: 4; }
     """
     AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -91,8 +91,9 @@ class CostPane(Widget):
             return
         yield from self._today(figures.today, figures.tag_key, width, most_groups)
         if figures.session is not None and shown.is_of_session:
-            yield from _session(figures.session, shown.tokens, width)
-        yield from tokens
+            yield from _session(figures.session, shown.tokens, tokens, width)
+        else:
+            yield from tokens
         yield from self._budgets(figures.budgets, width)
         yield _Line(4, _days(figures.days, width))
 
@@ -152,11 +153,13 @@ def _days(days: Sequence[DayCost], width: int) -> Text:
     return Text(cost_words.left_right(head + line, total, width))
 
 
-def _session(session: SessionCost, tokens: Usage, width: int) -> Iterator[_Line]:
+def _session(session: SessionCost, used: Usage, tokens: Sequence[_Line], width: int) -> Iterator[_Line]:
+    """What is used of its own stands with its own cost, before that of its children."""
     own, whole = session.own, session.with_children
     # Its calls were made while the plugin was off.
-    is_older = not own.calls and (tokens.prompt_tokens or tokens.output_tokens)
+    is_older = not own.calls and (used.prompt_tokens or used.output_tokens)
     yield _named("session", "not recorded" if is_older else cost_words.cost(own), width)
+    yield from tokens
     if whole.calls != own.calls:
         yield _named(" with children", cost_words.cost(whole), width, rank=3)
     if cost_words.cost(whole) != "no price":

@@ -19,10 +19,11 @@ from cos.tui.transcript.look import COMPONENTS, LOOK_CSS, Look, look_of
 from cos.tui.widgets.session_row import LINES, RowText, row_strips, row_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from datetime import datetime
     from uuid import UUID
 
+    from cos.core.sessions import SessionRow
     from cos.tui.cost_port import SessionCost
     from cos.tui.session_rows import Shown
 
@@ -55,6 +56,8 @@ class SessionDrawing(ScrollView):
         """What stands where there are no rows."""
         self.child_tokens: Callable[[UUID], str] = lambda session_id: ""
         """Of a child agent; they stand in the place of its tags, which are its parent's."""
+        self.implied_tags: Callable[[SessionRow], Collection[str]] = lambda row: ()
+        """Those of a session that its row need not say."""
         self._cursor: UUID | None = None
         self._open: UUID | None = None
         self._drawn: dict[UUID, tuple[RowText, tuple[Strip, Strip]]] = {}
@@ -126,7 +129,9 @@ class SessionDrawing(ScrollView):
         session_id = shown.row.id
         activity = self.activities.of(session_id)
         cost = self.costs.get(session_id)
-        text = row_text(shown, activity, cost, now, is_open=session_id == self._open, is_nested=self.rows.is_nested)
+        implied = self.implied_tags(shown.row)
+        is_open, is_nested = session_id == self._open, self.rows.is_nested
+        text = row_text(shown, activity, cost, now, is_open=is_open, is_nested=is_nested, implied=implied)
         tokens = self.child_tokens(session_id) if shown.depth else ""
         return replace(text, more=tokens) if tokens else text
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 from rich.style import Style
 
+from cos.core.fork_titles import marker_first
 from cos.tui import cost_words, wording
 from cos.tui.session_words import context_share, state_of
 from cos.tui.transcript.lines import make_line, one_line, shorten
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from textual.strip import Strip
@@ -63,7 +65,9 @@ def row_text(
     *,
     is_open: bool,
     is_nested: bool,
+    implied: Collection[str] = (),
 ) -> RowText:
+    """`implied`: tags that need not be said, such as those of a child's parent."""
     row = shown.row
     state = state_of(row, activity, now)
     share = context_share(row)
@@ -72,17 +76,17 @@ def row_text(
         nesting = f" {'▾' if shown.is_expanded else '▸'}{row.children}"
     elif row.parent_session_id is not None:
         nesting = " ↳"
-    tags = " ".join(f"#{tag}" for tag in row.tags)
+    tags = " ".join(f"#{tag}" for tag in row.tags if tag not in implied)
     return RowText(
         head=f"{state.glyph}{nesting} ",
-        title=one_line(row.title or "untitled"),
+        title=one_line(marker_first(row.title or "untitled")),
         context="" if share is None else f"{round(share * 100)}%",
         context_share=share or 0.0,
         age=wording.age(row.last_activity_at),
         words=state.words,
         more=one_line(" ".join(piece for piece in (tags, f"· {row.profile_id}") if piece)),
         cost=cost_words.known(cost.with_children) if cost else "",
-        costs=cost_words.own_and_children(cost).removesuffix(" children") if cost else "",
+        costs=cost_words.own_and_children(cost) if cost else "",
         tone=state.tone,
         indent=2 * shown.depth,
         is_open=is_open,

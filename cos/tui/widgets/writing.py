@@ -11,6 +11,7 @@ from textual.app import SuspendNotSupported
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import TextArea
+from textual.widgets._toast import ToastRack
 
 from cos.agent.errors import CosError
 from cos.tui.burst import BURST_SECONDS
@@ -26,12 +27,15 @@ from cos.tui.widgets.queue_strip import QueueStrip
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from textual import events
     from textual.app import ComposeResult
 
     from cos.tui.completion import Completions
     from cos.tui.prompt_history import PromptSource
 
 PAGE = 50
+LINES_BELOW = 2
+"""Of the screen: the status line and the keys."""
 
 
 class Writing(TellsFailures, Vertical):
@@ -62,6 +66,11 @@ class Writing(TellsFailures, Vertical):
     def on_mount(self) -> None:
         self.completing = Completing(self.composer, self.query_one("#completions", CompletionList))
         self.composer.take_key = self._take_key
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Notices lie above what is written, however high it is."""
+        for rack in self.screen.query(ToastRack):
+            rack.styles.margin = (0, 0, LINES_BELOW + event.size.height, 0)
 
     @property
     def composer(self) -> Composer:
@@ -163,7 +172,6 @@ class Writing(TellsFailures, Vertical):
 
     @on(HistorySearch.Closed)
     def _search_closed(self, event: HistorySearch.Closed) -> None:
-        event.stop()
         if event.text is not None:
             self.composer.replace_all(event.text)
         self.composer.focus()

@@ -46,6 +46,7 @@ WHERE session_id = %(session_id)s AND usage IS NOT NULL AND copied_from_turn_id 
 -- name: enqueue
 -- In a transaction that holds the session's lock: a message that has become a prompt or a steer is not taken in again.
 -- A message brings an archived session back, with the child sessions that were archived together with it.
+-- What steers while a message waits to be sent now is meant for the turn of that one: the turn before is being stopped.
 WITH RECURSIVE archived AS (
     SELECT id FROM sessions WHERE id = %(session_id)s AND archived_at IS NOT NULL
     UNION
@@ -55,7 +56,10 @@ WITH RECURSIVE archived AS (
 )
 INSERT INTO queued_messages (id, session_id, profile_id, body, source, client_message_id, mode, goes_with_id)
 SELECT %(id)s::uuid, %(session_id)s::uuid, %(profile_id)s::text, %(body)s::json, %(source)s::text,
-       %(client_message_id)s::text, %(mode)s::text, %(goes_with_id)s::uuid
+       %(client_message_id)s::text, %(mode)s::text,
+       COALESCE(%(goes_with_id)s::uuid, CASE WHEN %(mode)s::text = 'steer' THEN (
+           SELECT n.id FROM queued_messages n WHERE n.session_id = %(session_id)s AND n.mode = 'now'
+           ORDER BY n.id DESC LIMIT 1) END)
 WHERE NOT EXISTS (SELECT 1 FROM turns
                   WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s)
   AND NOT EXISTS (SELECT 1 FROM messages

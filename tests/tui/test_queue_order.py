@@ -1,0 +1,31 @@
+"""Waiting messages stand in the order in which the model will read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from cos.agent.ids import new_id
+from cos.agent.messages import UserMessage
+from cos.core.sessions import QueuedMessage
+from cos.tui.queue_control import as_they_go
+
+
+@pytest.mark.parametrize(
+    ("sent", "is_running", "shown"),
+    [
+        ("queue one, queue two", True, "one two"),
+        ("queue one, steer two, queue three, steer four", True, "two four one three"),
+        ("queue one, steer two", False, "one two"),
+        ("queue one, now two, steer three", True, "two three one"),
+        ("queue one, steer two, now three, steer four", True, "three four one two"),
+        ("queue one, steer two, now three, steer four", False, "three four one two"),
+    ],
+)
+def test_steers_stand_before_what_waits_for_its_own_turn(sent: str, is_running: bool, shown: str) -> None:
+    pairs = [one.split() for one in sent.split(", ")]
+    stored = [
+        QueuedMessage(id=new_id(), message=UserMessage(text=text), source="cli", mode=mode)  # type: ignore[arg-type]
+        for mode, text in pairs
+    ]
+    stored.sort(key=lambda it: (it.mode != "now", it.id))
+    assert [it.text for it in as_they_go(stored, is_running=is_running)] == shown.split()
