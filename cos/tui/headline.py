@@ -11,6 +11,8 @@ from cos.tui.widgets.approval_card import Card
 from cos.tui.widgets.status_line import FULL, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cos.agent.events import ContextUpdated
     from cos.agent.records import ContextMeter
     from cos.core.postgres.approvals import PendingApproval
@@ -18,11 +20,10 @@ if TYPE_CHECKING:
     from cos.core.sessions import SessionRow
 
 
-def title_of(row: SessionRow | None) -> str:
-    """The open session's title with its own tags."""
-    if row is None:
-        return "New session"
-    return wording.one_line("  ".join([marker_first(row.title or "untitled"), *(f"#{tag}" for tag in row.tags)]))
+def title_of(row: SessionRow | None, next_tags: Sequence[str] = ()) -> str:
+    """The open session's title with its own tags. None = it has not begun, and will have `next_tags`."""
+    title, tags = ("New session", next_tags) if row is None else (marker_first(row.title or "untitled"), row.tags)
+    return wording.one_line("  ".join([title, *(f"#{tag}" for tag in tags)]))
 
 
 def status_of(

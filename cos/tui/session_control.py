@@ -278,7 +278,7 @@ class SessionControl:
         trouble = self.catching_up.trouble or self.trouble
         note = trouble or self.drafts.trouble or stopping or retry
         screen.sessions.lines.mark_open(current)
-        screen.show_title(title_of(row))
+        screen.show_title(title_of(row, place.tags))
         screen.status_line.status = status_of(
             self._core.profiles[place.profile_id],
             row,

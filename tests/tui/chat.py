@@ -126,11 +126,12 @@ async def chat_in(
     session: str | None = None,
     timing: Timing = QUICK,
     preferences: Preferences | None = None,
+    notifications: bool = False,
 ) -> AsyncIterator[Chat]:
-    """The app on a fresh core, connected."""
+    """The app on a fresh core, connected. `notifications`: they are drawn, too."""
     looks = preferences or Preferences()
     app = CosApp(Opening(open_core=home.open, session=session, timing=timing, preferences=looks))
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=notifications) as pilot:
         chat = Chat(app, pilot, home)
         await chat.until(lambda: app.control is not None or app.failure, "the core is there")
         assert app.failure is None

@@ -136,7 +136,7 @@ async def test_escape_leaves_other_sessions_alone_and_closes_one_layer_at_a_time
         assert first is not None and chat.core.dispatcher.running(first) is not None
 
 
-@pytest.mark.parametrize("keys", [["f4"], ["f2"], ["f2", "slash", "x", "escape"], ["ctrl+r"]], ids=" ".join)
+@pytest.mark.parametrize("keys", [["f4"], ["f2"], ["f2", "slash", "x", "escape"], ["ctrl+r"], ["f8"]], ids=" ".join)
 async def test_escape_that_leaves_a_pane_or_a_field_does_not_stop_the_turn_when_it_is_pressed_twice(
     core_home: CoreHome, monkeypatch: pytest.MonkeyPatch, keys: list[str]
 ) -> None:
@@ -164,10 +164,8 @@ async def test_escape_in_the_conversation_goes_back_and_once_more_stops(core_hom
 
 
 async def test_a_notice_never_lies_over_what_is_written(core_home: CoreHome) -> None:
-    async with chat_in(core_home) as chat:
-        chat.app.notify(
-            "A sentence that is longer than one line of a notice, and stays on screen.", timeout=600
-        )
+    async with chat_in(core_home, notifications=True) as chat:
+        chat.app.notify("A sentence that is longer than one line of a notice, and stays on screen.", timeout=600)
         for keys in ("ab", [*(["ctrl+j"] * 6)]):
             await chat.pilot.press(*keys)
             await chat.until(lambda: chat.main.query(Toast) and chat.main.query_one(Toast).region.height)
@@ -255,6 +253,7 @@ async def test_tags_of_the_next_session_go_along_to_another_profile(core_home: C
     async with chat_in(core_home) as chat:
         chat.control.place.tags = ("task:x",)
         await chat.pilot.press("f6")
+        await chat.until(lambda: "New session #task:x" in chat.screen_text())
         await chat.ask("hello")
         await chat.until(lambda: (row := chat.control.monitor.row(chat.control.current)) and row.tags)
         row = chat.control.monitor.row(chat.control.current)

@@ -35,7 +35,7 @@ COLUMNS = {"sessions": "left", "approvals": "right"}
 
 
 STOP_AGAIN_SECONDS = 1.0
-"""For so long after a pane or a search was left, Esc stops only when pressed twice."""
+"""For so long after a pane, a search or what lay on top was left, Esc stops only when pressed twice."""
 
 
 class MainScreen(PanesScreen):
@@ -66,6 +66,7 @@ class MainScreen(PanesScreen):
         self._timing = timing
         self._title = ""
         self._left_at = 0.0
+        self._is_covered = False
 
     def compose(self) -> ComposeResult:
         yield Static(id="title", markup=False)
@@ -105,6 +106,12 @@ class MainScreen(PanesScreen):
     def on_screen_resume(self) -> None:
         """What lay above is gone: the card has just come into view."""
         self.approvals.disarm()
+        if self._is_covered:
+            self._is_covered = False
+            self._left()
+
+    def on_screen_suspend(self) -> None:
+        self._is_covered = True
 
     def on_approvals_pane_emptied(self) -> None:
         """Nothing is left to answer: what is typed next belongs into the composer."""
@@ -161,7 +168,7 @@ class MainScreen(PanesScreen):
         self.close_panes()
 
     def action_stop(self) -> None:
-        """Not right after a pane or a search was left: then Esc was meant for that."""
+        """Not right after something else was left: then Esc was meant for that."""
         if time.monotonic() - self._left_at > STOP_AGAIN_SECONDS:
             self.post_message(self.StopWanted())
         else:

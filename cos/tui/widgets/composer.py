@@ -8,10 +8,10 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.reactive import reactive
 
-from cos.agent.tokens import estimated_tokens
 from cos.core.attachments import AttachmentError
 from cos.tui.burst import BURST_SECONDS, Burst
 from cos.tui.dropped_paths import image_paths, images_at
+from cos.tui.long_text import LongText
 from cos.tui.outgoing import Outgoing
 from cos.tui.prompt_history import PromptHistory
 from cos.tui.widgets.folding_area import FoldingArea
@@ -30,8 +30,6 @@ IDLE_HINT = "Write a message. Enter sends, ^J makes a new line"
 RUNNING_HINT = "Enter queues, ^S steers, ^T stops and sends"
 CHILD_RUNNING_HINT = "Enter tells this child agent at its next step"
 QUESTION_HINT = "F4 answers the question, a message does not"
-LONG_CHARACTERS = 100_000
-"""From here on the size is said before a text is sent."""
 CHILD_IDLE_HINT = "This child agent has ended; /fork goes on"
 
 
@@ -116,8 +114,7 @@ class Composer(FoldingArea):
         self.editing: UUID | None = None
         """The waiting message whose text this is."""
         self._before_editing = ""
-        self._said_long = ""
-        """The long text that was not sent yet, because its size had to be said first."""
+        self._long = LongText()
         self._restored = ""
         """What came back to be written on, until a key is pressed."""
         self._burst = Burst(burst_seconds)
@@ -205,7 +202,10 @@ class Composer(FoldingArea):
 
     def action_submit(self, mode: SendMode = "queue") -> None:
         text = self.full_text
-        if not text.strip() or not self._is_meant(text):
+        if not text.strip():
+            return
+        if warning := self._long.warning(text):
+            self.app.notify(warning, severity="warning", markup=False)
             return
         outgoing = Outgoing(
             text=text, draft=self.packed, mode=mode, attachments=self.attachments, replaces=self.editing
@@ -217,19 +217,6 @@ class Composer(FoldingArea):
             self.load("")
         # Straight to the screen: on the way up through what holds the composer, the screen would be drawn first.
         self.screen.post_message(self.Submitted(self, outgoing))
-
-    def _is_meant(self, text: str) -> bool:
-        """A very long text is sent only by the second key: once its size was said."""
-        if len(text) <= LONG_CHARACTERS or text == self._said_long:
-            self._said_long = ""
-            return True
-        self._said_long = text
-        self.app.notify(
-            f"This is long, about {estimated_tokens(text):,} tokens. The same key once more sends it.",
-            severity="warning",
-            markup=False,
-        )
-        return False
 
     def action_new_line(self) -> None:
         self.insert("\n")
