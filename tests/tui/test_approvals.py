@@ -8,6 +8,7 @@ import string
 from cos.agent.ids import new_id
 from cos.agent.providers.scripted import called, said
 from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus
+from cos.cli.session_text import session_text
 from cos.tui.history import call_changes
 from cos.tui.widgets.approvals_pane import ApprovalsPane
 from tests.fix_home import CoreHome
@@ -73,6 +74,10 @@ async def test_y_allows_once_and_n_denies(core_home: CoreHome) -> None:
         assert [call.state for call in chat.calls()] == ["ok", "denied"]
         assert await decisions(chat) == {"touch allowed": ("allowed", "tui"), "touch no": ("denied", "tui")}
         assert [call.note for call in chat.calls()] == ["", "by you (app)"]
+        assert chat.control.current is not None
+        session = await chat.core.sessions.get(chat.control.current)
+        printed = session_text(session, await chat.core.sessions.transcript(session.id))
+        assert '{"command": "touch no"} · denied by you (app)\n' in printed
 
 
 async def test_what_a_rule_denies_is_not_said_to_be_denied_by_the_user(core_home: CoreHome) -> None:

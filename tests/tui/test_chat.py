@@ -149,7 +149,7 @@ async def test_escape_that_leaves_a_pane_or_a_field_does_not_stop_the_turn_when_
         if keys[-1] == "escape":
             await chat.pilot.press("escape")
         assert chat.control.is_running and chat.main.composer.has_focus
-        assert "Esc once more stops the turn." in chat.notices()
+        await chat.told("Esc once more stops the turn.")
         await chat.pilot.press("escape")
         await chat.rests()
 
