@@ -192,7 +192,7 @@ class Database:
             await asyncio.to_thread(self._reattach)
         await self.hold_boot_lock()
         self._was_reattached = False
-        await self._refuse_read_only()
+        await self.refuse_read_only()
         if self._has_no_room:
             await self.refuse_full_disk()
         if was_away:
@@ -202,8 +202,12 @@ class Database:
             except psycopg.Error as error:
                 raise DatabaseError(f"the database does not answer: {_first_line(error)}") from error
 
-    async def _refuse_read_only(self) -> None:
-        """A standby, or a database whose owner lets nobody write, answers and is of no use."""
+    async def refuse_read_only(self) -> None:
+        """A standby, or a database whose owner lets nobody write, answers and is of no use.
+
+        Raises:
+            DatabaseError: it is one, or does not answer.
+        """
         assert self._lock_holder is not None
         try:
             cursor = await self._lock_holder.execute(core_statements("start")["alive"])
