@@ -23,7 +23,7 @@ from cos.core.whole_file import FileIsThereError
 
 
 def run(options: argparse.Namespace) -> int:
-    target = Path(options.output) if options.output is not None else None
+    target = Path.cwd() / options.output if options.output is not None else None
     asyncio.run(_run(options, target))
     return 0
 

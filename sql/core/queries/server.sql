@@ -28,3 +28,14 @@ SELECT (SELECT setting::bigint FROM pg_settings WHERE name = 'statement_timeout'
        ) AS free_connections
 FROM pg_roles r, pg_database d
 WHERE r.rolname = current_user AND d.datname = current_database();
+
+-- name: missing_extensions
+-- Of those that a backup needs. It goes into this database when that is empty, else into a new one of this account.
+SELECT w.name, EXISTS (SELECT FROM pg_available_extensions a WHERE a.name = w.name) AS is_there
+FROM unnest(%(names)s::text[]) AS w (name)
+WHERE NOT (%(is_empty)s AND EXISTS (SELECT FROM pg_extension e WHERE e.extname = w.name))
+  AND NOT EXISTS (
+      SELECT FROM pg_available_extension_versions v
+      WHERE v.name = w.name
+        AND (NOT v.superuser OR v.trusted OR current_setting('is_superuser')::boolean)
+        AND (NOT %(is_empty)s OR has_database_privilege(current_database(), 'CREATE')));
