@@ -192,7 +192,7 @@ async def test_a_command_for_the_shell_in_a_crafted_backup_does_not_run(
     statement = content.index(b"CREATE FUNCTION public.searched_text")
     trap = f"\n\\! touch {ran}\n".encode()
     file.write_bytes(content[:statement] + trap + content[statement + len(trap) : content.rindex(b"\ncos sha256 ")])
-    with pytest.raises(BackupError, match="was not brought back: .*restrict"):
+    with pytest.raises(BackupError, match=r"was not brought back: .*restrict"):
         await restore(empty, await prepare_restore(empty, file))
     assert not ran.exists()
 
