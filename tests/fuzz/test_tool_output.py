@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cos.agent.events import ToolOutput, TurnCompleted
+from cos.agent.events import ToolOutput, TurnCompleted, TurnEvent
 from cos.agent.messages import ToolResultMessage
 from cos.agent.providers.anthropic_wire import request_body
 from cos.agent.providers.scripted import called, said
@@ -19,6 +19,7 @@ from cos.agent.records import TurnStatus
 from cos.agent.text import visible
 from cos.core.export import Format, export_session
 from cos.core.inbound import Inbound
+from cos.core.live import PluginEvent
 from cos.plugins.workspace.output import RESULT_BYTES
 from cos.tui.conversation import Conversation
 from cos.tui.history import entries_of
@@ -30,8 +31,9 @@ from tests.tui.test_transcript_rendering import LOOK, assert_sound
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from cos.agent.tools import Json
     from tests.fix_home import CoreHome
-    from tests.web.fix_dashboard import Json, Served
+    from tests.web.fix_dashboard import Served
 
 AUTO = '[approvals]\nmode = "auto"\n'
 SEQUENCES = (
@@ -84,11 +86,16 @@ async def _turn(dashboard: Served) -> tuple[UUID, list[Entry], str]:
     told = ""
     with dashboard.core.feed.subscribe() as events:
         accepted = await dashboard.core.dispatcher.dispatch(Inbound(text="go", profile_id="home", source="cli"))
+        assert accepted.session_id is not None
         conversation = Conversation(accepted.session_id)
         async with asyncio.timeout(60):
             async for live in events:
                 event = live.event
-                if getattr(event, "turn", None) is None or event.turn.turn_id != accepted.turn_id:
+                if (
+                    not isinstance(event, TurnEvent)
+                    or isinstance(event, PluginEvent)
+                    or event.turn.turn_id != accepted.turn_id
+                ):
                     continue
                 apply_event(conversation, event)
                 told += event.text if isinstance(event, ToolOutput) else ""
