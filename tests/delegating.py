@@ -34,6 +34,10 @@ class ScriptedAgents(ScriptedProvider):
         finally:
             self.open_streams -= 1
 
+    def script(self, first: str, *scripts: Script) -> None:
+        """What will be said in the conversation that begins with `first`."""
+        self._of[first] = ScriptedProvider(scripts)
+
     def asked(self, first: str) -> list[ModelRequest]:
         """The model calls of the conversation that begins with `first`."""
         return [request for request in self.requests if first_words(request.messages) == first]

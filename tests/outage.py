@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
+
+from tests.fix_database import shared_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,3 +47,25 @@ def outage(database_url: str, postgres_admin: psycopg.Connection) -> Iterator[Ou
     made = Outage(postgres_admin, database_url)
     yield made
     made.end()
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A file system with room for a database and not much else."""
+    folder = shared_folder()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=120m,mode=711", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root, and not in every container, can mount a small file system")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def filled(ballast: Path) -> Path:
+    """A file that takes all the room there is."""
+    file = os.open(ballast, os.O_CREAT | os.O_WRONLY)
+    with pytest.raises(OSError, match="No space left"):
+        while True:
+            os.write(file, b"0" * 65536)
+    os.close(file)
+    return ballast

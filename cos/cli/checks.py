@@ -16,6 +16,7 @@ from typing import Literal
 from cos import __version__
 from cos.agent.errors import CosError
 from cos.agent.hooks import HookBus
+from cos.cli.database_faults import repair, weaknesses
 from cos.cli.logs import log_to
 from cos.cli.opening import StartRequest, close_database, open_database
 from cos.cli.own_server import embedded_postgres
@@ -23,6 +24,7 @@ from cos.cli.providers import build_provider
 from cos.core.commands import Commands
 from cos.core.config import Config, load_config
 from cos.core.effective import Flags, effective_base_url, effective_database_url, effective_profile
+from cos.core.errors import DatabaseError
 from cos.core.first_start import install_shipped
 from cos.core.masking import masked_url
 from cos.core.paths import Paths
@@ -192,20 +194,31 @@ class Examination:
         url = effective_database_url(self.config, self.env)
         before = None if url.value is not None else embedded_postgres(self.config).status()
         request = StartRequest(env=self.env, flags=Flags(), surface="doctor", say=self.say)
-        database, embedded = await open_database(self.config, request)
         try:
-            await apply_core_schema(database)
-            await apply_plugin_schemas(database, self.config.settings.plugins)
-            (row,) = await database.fetch(core_statements("start")["server_version"])
-        finally:
-            await close_database(database, embedded)
-        version = f"PostgreSQL {row['version'] // 10000}.{row['version'] % 10000}"
+            version = await self._tried_database(request, self.config)
+        except DatabaseError as error:
+            self._found("database", "failed", str(error), repair(str(error)))
+            return
         if before is None:
             self._found("database", "ok", f"{masked_url(url.value or '')} ({url.source}) answers, {version}")
             return
         users = "" if before.users is None else f", {before.users} in use by others"
         ran = f"was running already{users}" if before.running else "was not running; started and stopped for this check"
         self._found("database", "ok", f"cos' own in {before.state_dir}, {version}, {ran}")
+
+    async def _tried_database(self, request: StartRequest, config: Config) -> str:
+        """Its version, after what the start of the program does with it."""
+        database, embedded = await open_database(config, request)
+        try:
+            await database.refuse_read_only()
+            await apply_core_schema(database)
+            await apply_plugin_schemas(database, config.settings.plugins)
+            async for sentence, advice in weaknesses(database):
+                self._found("database", "warning", sentence, advice)
+            (row,) = await database.fetch(core_statements("start")["server_version"])
+        finally:
+            await close_database(database, embedded)
+        return f"PostgreSQL {row['version'] // 10000}.{row['version'] % 10000}"
 
     async def _terminal(self) -> None:
         for finding in _terminal_findings(self.env):

@@ -51,7 +51,7 @@ from cos.core.postgres.listener import Listener
 from cos.core.postgres.plugin_loans import plugin_host
 from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schemas
 from cos.core.postgres.sessions import Sessions
-from cos.core.postgres.sweep import SWEEP_SECONDS, Sweeper
+from cos.core.postgres.sweep import FIRST_SWEEP_SECONDS, SWEEP_SECONDS, Sweeper
 from cos.core.profiles import Profile, load_profiles, profile_named
 from cos.core.queue import AnnouncedSteers
 from cos.core.rule_book import RuleBook
@@ -231,14 +231,14 @@ def _background(
     listener.on(CANCELS, dispatcher.cancelling.hear, look=dispatcher.cancelling.look)
     listener.on(SESSIONS, neighbours.hear, look=neighbours.look)
     background = Background()
-    background.keep("sweep of interrupted turns", sweeper.run)
+    background.every(SWEEP_SECONDS, "sweep of interrupted turns", sweeper.sweep, first=FIRST_SWEEP_SECONDS)
     background.every(SWEEP_SECONDS, "turns that were lost here", dispatcher.cancelling.close_lost)
     background.keep("word from other processes", listener.listen)
     background.keep("word to other processes", database.teller.run)
     background.keep("pulse of the database", database.pulse.run)
     background.every(GO_ON_SECONDS, "queues that could not go on", dispatcher.go_on)
     for work in plugins.repeated:
-        background.every(work.seconds, work.name, work.work)
+        background.every(work.seconds, work.name, work.work, first=work.first)
     return background
 
 

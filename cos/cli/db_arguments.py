@@ -25,6 +25,11 @@ def db_arguments(parser: argparse.ArgumentParser) -> None:
     backup.add_argument("file", metavar="FILE", help="the file to write; only you may read it")
     backup.add_argument("--force", action="store_true", help="replace the file when it exists")
     restore = actions.add_parser("restore", help="bring a backup back, whole or not at all")
+    restore.description = (
+        "Bring a backup back, whole or not at all. Bring back only what you trust: a backup holds statements of any "
+        "kind, and they run with all rights of the database's account, on cos' own server also programs as you. The "
+        "check sum shows damage on the way, not who made the file."
+    )
     restore.add_argument("file", metavar="FILE", help="what `cos db backup` wrote")
     restore.add_argument("--force", action="store_true", help="replace what is there, after a backup of it")
     check = actions.add_parser("check", help="check the whole journal; exit code 1 when something is wrong")

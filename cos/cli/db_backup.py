@@ -21,7 +21,7 @@ DONE = 0
 
 
 async def backup(config: Config, options: argparse.Namespace) -> int:
-    target = Path(options.file)
+    target = Path.cwd() / options.file
     async with opened(config) as found:
         try:
             size = await back_up(found.database, target, force=options.force, bin_dir=config.settings.database.bin_dir)
@@ -38,7 +38,8 @@ async def bring_back(config: Config, options: argparse.Namespace) -> int:
         if not restoring.is_empty:
             if not options.force:
                 raise BackupError(
-                    "there is something in the database; --force replaces it, after a backup of it into the data folder"
+                    "there is something in the database; --force replaces it, after a backup of it into the data "
+                    "folder. Bring back only what you trust: what a backup says runs with the rights of the database"
                 )
             await _keep_safe(config, found)
         await restore(found.database, restoring)

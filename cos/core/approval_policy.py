@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from uuid import UUID
@@ -18,6 +18,7 @@ from cos.agent.hooks import APPROVAL_POLICY, HookBus
 from cos.core.rule_json import rule_words
 from cos.core.rules import PATH_TOOLS, SHELL_TOOLS, JudgedCall, Rule, first_match, judged_call, relative_path
 from cos.core.shell.floor import catastrophe
+from cos.core.shell.repositories import program_of_repository
 from cos.core.shell.risk import outside_paths
 from cos.core.tools.clarify import NAME as CLARIFY
 
@@ -139,14 +140,12 @@ class ApprovalPolicy:
             # A guard may have changed the folder.
             cwd = tool.describe(args, turn, folders[1]).cwd
             folders = (Path(cwd) if cwd else folders[0], folders[1])
-        return judged_call(
-            tool=name,
-            origin=tool.origin,
-            risk=tool.risk_of(args),
-            args=args,
-            tags=turn.tags,
-            folders=folders,
-        )
+        risk = tool.risk_of(args)
+        call = judged_call(tool=name, origin=tool.origin, risk=risk, args=args, tags=turn.tags, folders=folders)
+        if risk != "read" or call.command is None:
+            return call
+        hidden = program_of_repository(call.command, call.workspace, call.cwd)
+        return replace(call, risk="execute", hidden_program=hidden) if hidden else call
 
     async def _is_granted(self, session_id: UUID, call: JudgedCall) -> bool:
         grants = await self._grants.of_session(session_id)
@@ -181,6 +180,8 @@ def _why(call: JudgedCall, outside: tuple[str, ...] = ()) -> str:
         return "it changes files of git, which can make git run programs"
     if call.command is not None and call.command.fault is not None:
         return f"its command could not be read ({call.command.fault})"
+    if call.hidden_program is not None:
+        return f"the repository can make git run programs by itself: {call.hidden_program}"
     if call.risk == "read" and outside:
         return f"it reads outside the workspace: {', '.join(outside[:3])}"
     if call.risk == "write" and call.tool not in PATH_TOOLS:

@@ -18,9 +18,12 @@ class Background:
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[None]] = []
 
-    def every(self, seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
-        """Await `work` every `seconds`. A failure is logged and tried again the next time."""
-        self._tasks.append(asyncio.create_task(_repeat(seconds, name, work), name=name))
+    def every(
+        self, seconds: float, name: str, work: Callable[[], Awaitable[object]], *, first: float | None = None
+    ) -> None:
+        """Await `work` every `seconds`, the first time after `first`. A failure is logged and tried again then."""
+        pause = seconds if first is None else first
+        self._tasks.append(asyncio.create_task(_repeat(pause, seconds, name, work), name=name))
 
     def keep(self, name: str, work: Callable[[], Awaitable[object]]) -> None:
         """Await `work`, which goes on for ever, and begin it again a moment after it has ended or failed."""
@@ -32,8 +35,7 @@ class Background:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-async def _repeat(seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
-    pause = seconds
+async def _repeat(pause: float, seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
     while True:
         await asyncio.sleep(pause)
         pause = max(seconds, _AT_LEAST_SECONDS)

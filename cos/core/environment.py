@@ -11,15 +11,18 @@ _SECRET_NAMES: Final = re.compile(
     r"|(^|_)(KEYS?|PAT|PASS|AUTH|COOKIE|DSN)$|_PWD$|DATABASE_URL$|^(AWS|ANTHROPIC|AZURE|OPENAI)_|^PG",
     re.IGNORECASE,
 )
-_SECRET_VALUES: Final = re.compile(
-    r"\s*(sk-|ghp_|github_pat_|glpat-|xox[a-z]-|bearer\s)|.*\b[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@",
-    re.IGNORECASE | re.DOTALL,
-)
+_KEY: Final = re.compile(r"\s*((sk|pk|ghp|xox\w)[-_]|github_pat_|glpat-|bearer\s)", re.IGNORECASE)
+_LOGIN: Final = re.compile(r".*\b[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@", re.IGNORECASE | re.DOTALL)
+
+
+def begins_as_key(value: str) -> bool:
+    """Whether `value` begins as the keys of well-known services do."""
+    return bool(_KEY.match(value))
 
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a variable looks like a key, token, password or login, by its name or by its value."""
-    return bool(_SECRET_NAMES.search(name) or _SECRET_VALUES.match(value))
+    return bool(_SECRET_NAMES.search(name) or begins_as_key(value) or _LOGIN.match(value))
 
 
 def without_secrets(own: Mapping[str, str], named: Collection[str] = ()) -> dict[str, str]:

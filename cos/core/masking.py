@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 
 from cos.agent.text import visible
+from cos.core.environment import begins_as_key
 
 HIDDEN = "(hidden)"
 _HIDDEN_KEYS = {"database.url", "COS_DATABASE_URL", "api_key_env"}
 """Settings whose wrong values are often a password or a pasted API key."""
 _SECRET_KEY = re.compile(r"(^|[_.-])(api_?key|key|token|secret|pass|passw(or)?d|pwd|credentials?|dsn)$", re.IGNORECASE)
-_SECRET_VALUE = re.compile(
-    r"\s*(sk|pk|ghp|xox\w)[-_]|\s*bearer\s|(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_+=-]{20,}\s*$", re.IGNORECASE
-)
+"""Narrower than for variables of the environment: `max_tokens` is a setting that is shown."""
+_RANDOM = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_+=-]{20,}\s*$")
 _USER_INFO = re.compile(r"(?P<before>://[^:@/]*):.*@", re.DOTALL)
 _SECRET_PARAMETER = re.compile(r"(?P<name>[?&](?:ssl)?password=)[^&]*", re.IGNORECASE)
 _SHOWN_CHARACTERS = 80
@@ -32,7 +32,9 @@ def shown(key: str, value: object) -> str:
 
 def may_be_secret(key: str, value: object) -> bool:
     """Whether the name of a setting or its look says that `value` is better not shown."""
-    return bool(_SECRET_KEY.search(key)) or (isinstance(value, str) and bool(_SECRET_VALUE.match(value)))
+    return bool(_SECRET_KEY.search(key)) or (
+        isinstance(value, str) and (begins_as_key(value) or bool(_RANDOM.match(value)))
+    )
 
 
 def masked_url(url: str) -> str:

@@ -94,6 +94,8 @@ class Repeated:
     seconds: float
     name: str
     work: Callable[[], Awaitable[object]]
+    first: float | None = None
+    """Seconds before the first time; None = as before every other."""
 
 
 @dataclass(slots=True)
@@ -201,9 +203,12 @@ class PluginContext:
         """Run the command `cos <command>`. Its arguments are declared in `cos.cli.arguments`."""
         self._registrations.cli[command] = run
 
-    def repeat(self, seconds: float, name: str, work: Callable[[], Awaitable[object]]) -> None:
-        """Await `work` every `seconds` while the program runs; `name` stands in the log when it fails."""
-        self._registrations.repeated.append(Repeated(seconds, name, work))
+    def repeat(
+        self, seconds: float, name: str, work: Callable[[], Awaitable[object]], *, first: float | None = None
+    ) -> None:
+        """Await `work` every `seconds` while the program runs, the first time after `first`; `name` stands in the log
+        when it fails."""
+        self._registrations.repeated.append(Repeated(seconds, name, work, first))
 
     def add_tool(self, tool: Tool) -> None:
         """Offer a tool to every profile that does not leave it out."""

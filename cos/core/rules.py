@@ -74,6 +74,8 @@ class JudgedCall:
     workspace: Path
     command: Parsed | None = field(default=None, repr=False)
     """The parsed `command` argument of a shell tool; None for other tools."""
+    hidden_program: str | None = None
+    """What could make a line that only reads run a program: then it is no reading."""
 
 
 def judged_call(

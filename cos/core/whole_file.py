@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +22,23 @@ def refuse_existing(target: Path) -> None:
     """
     if os.path.lexists(target):
         raise FileIsThereError(f"{target} exists; give another file")
+
+
+def write_new(target: Path, text: str) -> None:
+    """Write a file that only its owner may read.
+
+    Raises:
+        FileIsThereError: there is one.
+        OSError: it cannot be written.
+    """
+    refuse_existing(target)
+    handle, name = tempfile.mkstemp(prefix=".cos-", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        put_in_place(Path(name), target, force=False)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def put_in_place(temporary: Path, target: Path, *, force: bool) -> None:

@@ -25,8 +25,8 @@ class CatchingUp:
 
     @property
     def trouble(self) -> str:
-        """What the status line says while the database does not answer; the log has the reason. Else empty."""
-        return "the database does not answer; trying again" if self._pulse.trouble else ""
+        """What the status line says while nothing can be stored. Else empty."""
+        return self._pulse.words
 
     async def missed_events(self, *, of_others: bool) -> None:
         """Read again what is on screen, whatever place that is; if only `of_others`, what runs here is known."""

@@ -199,7 +199,7 @@ class Hub:
                     self._drop(session_id)
 
     def _pulse_changed(self) -> None:
-        trouble = "the database does not answer; trying again" if self._core.pulse.trouble else ""
+        trouble = self._core.pulse.words
         self.tell_all(Notice(action="database.changed", payload={"trouble": trouble}, key="database.changed"))
         if not trouble:
             self.keeper.wake(approvals=True)

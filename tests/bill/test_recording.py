@@ -15,6 +15,7 @@ from cos.core.event_json import event_object
 from cos.core.live import PluginEvent
 from cos.plugins.bill.events import CallRecorded
 from tests.bill_bench import bill_bench, costs
+from tests.fix_home import CoreHome
 
 CACHED = Usage(input_tokens=400, cache_read_tokens=6000, cache_write_5m_tokens=2000, output_tokens=500)
 
@@ -169,6 +170,20 @@ async def test_what_the_database_could_not_take_is_said_kept_and_stored_before_t
         await bill.end(second, CACHED)
         assert [row["status"] for row in await bill.calls()] == ["ok", "ok", "running"]
         await bill.assert_rollup_equals_rows()
+
+
+async def test_a_process_that_dies_while_another_begins_is_found_soon_afterwards(
+    core_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cos.plugins.bill.bill.FIRST_SWEEP_SECONDS", 1.0)
+    home = CoreHome(tmp_path, core_url)
+    async with bill_bench(core_url, tmp_path / "other") as other:
+        await other.begin(other.arguments(other.turn()))
+        core = await home.open()
+    async with asyncio.timeout(20):
+        while await core.database.fetch(b"SELECT 1 FROM model_calls WHERE status = 'running'"):
+            await asyncio.sleep(0.05)
+    await core.close()
 
 
 async def test_calls_that_nobody_ended_are_lost_when_their_turn_or_process_ends(core_url: str, tmp_path: Path) -> None:

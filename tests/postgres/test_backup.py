@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from cos.core.errors import NewerSchemaError
 from cos.core.postgres.backup import BackupError, back_up
@@ -19,6 +20,8 @@ from tests.postgres.test_sweep import open_turn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+
+    import psycopg
 
 
 @pytest.fixture
@@ -154,6 +157,44 @@ async def test_a_backup_of_something_else_is_refused(empty: Database, named: Dat
     await back_up(empty, file)
     with pytest.raises(BackupError, match="is no backup of a cos database"):
         await prepare_restore(named, file)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [(b"pg_xxxx", "this server does not have"), (b"amcheck", "this account may not create")],
+)
+async def test_an_extension_that_cannot_be_made_is_named_before_anything_is_changed(
+    named: Database, database_url: str, postgres_admin: psycopg.Connection, tmp_path: Path, name: bytes, problem: str
+) -> None:
+    file = tmp_path / "all.dump"
+    await back_up(named, file)
+    content = file.read_bytes()
+    assert b"pg_trgm" in content
+    file.write_bytes(content[: content.rindex(b"\ncos sha256 ")].replace(b"pg_trgm", name))
+    postgres_admin.execute("DROP ROLE IF EXISTS plain")
+    postgres_admin.execute("CREATE ROLE plain LOGIN CREATEDB")
+    plain = await Database(make_conninfo(database_url, user="plain"), size=2).open()
+    try:
+        with pytest.raises(BackupError, match=f"{name.decode()}, which {problem}.*Nothing was changed"):
+            await prepare_restore(plain, file)
+    finally:
+        await plain.close()
+        postgres_admin.execute("DROP ROLE plain")
+
+
+async def test_a_command_for_the_shell_in_a_crafted_backup_does_not_run(
+    named: Database, empty: Database, tmp_path: Path
+) -> None:
+    """psql, which brings a backup back, could run programs by itself; pg_restore tells it not to."""
+    file, ran = tmp_path / "all.dump", tmp_path / "ran"
+    await back_up(named, file)
+    content = file.read_bytes()
+    statement = content.index(b"CREATE FUNCTION public.searched_text")
+    trap = f"\n\\! touch {ran}\n".encode()
+    file.write_bytes(content[:statement] + trap + content[statement + len(trap) : content.rindex(b"\ncos sha256 ")])
+    with pytest.raises(BackupError, match=r"was not brought back: .*restrict"):
+        await restore(empty, await prepare_restore(empty, file))
+    assert not ran.exists()
 
 
 async def test_nobody_may_be_connected_to_what_is_replaced(named: Database, core_url: str, tmp_path: Path) -> None:

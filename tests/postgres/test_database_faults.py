@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import subprocess
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -29,8 +26,10 @@ from cos.core.postgres import database as database_module
 from cos.core.postgres.database import Database
 from cos.core.postgres.journal import PostgresJournal
 from tests.agent_bench import assert_answered
-from tests.fix_database import shared_folder
 from tests.fix_home import CoreHome, asked
+from tests.outage import filled, small_disk
+
+__all__ = ["small_disk"]
 
 FAULTS = {
     "cut": ("PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1);", "connection"),
@@ -259,18 +258,6 @@ async def _is_idle(core: Core) -> bool:
     return not core.dispatcher.turns.all
 
 
-@pytest.fixture
-def small_disk() -> Iterator[Path]:
-    """A file system with room for a database and not much else."""
-    folder = shared_folder()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=120m,mode=711", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("only root, and not in every container, can mount a small file system")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 async def test_a_full_disk_is_named_and_cos_goes_on_when_there_is_room_again(
     small_disk: Path, core_home: CoreHome
 ) -> None:
@@ -279,7 +266,7 @@ async def test_a_full_disk_is_named_and_cos_goes_on_when_there_is_room_again(
     core_home.script(said("one"), *(said("more") for _ in range(40)))
     core = await core_home.open()
     session = (await asked(core, "before")).turn.session_id
-    ballast = _filled(small_disk / "ballast")
+    ballast = filled(small_disk / "ballast")
     large = "".join(f"{number:08}" for number in range(500_000))
     accepted = list[str]()
     with pytest.raises(DatabaseError) as caught:
@@ -301,12 +288,3 @@ async def test_a_full_disk_is_named_and_cos_goes_on_when_there_is_room_again(
     await until(lambda: _is_idle(core), seconds=40)
     said_by_user = [text for text in await texts(core, session) if text not in {"one", "more", None}]
     assert said_by_user == ["before", *accepted, "after"]
-
-
-def _filled(ballast: Path) -> Path:
-    file = os.open(ballast, os.O_CREAT | os.O_WRONLY)
-    with pytest.raises(OSError, match="No space left"):
-        while True:
-            os.write(file, b"0" * 65536)
-    os.close(file)
-    return ballast

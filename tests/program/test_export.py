@@ -25,6 +25,7 @@ def test_markdown_goes_to_standard_output_and_json_into_a_file(program: Program)
     done = program.run("export", session, "--format", "json", "--output", "x.json")
     assert (done.returncode, done.stdout) == (0, "")
     assert f"2 messages of session {session} written to {program.home / 'x.json'}" in done.stderr
+    assert (program.home / "x.json").stat().st_mode & 0o777 == 0o600
     data = json.loads((program.home / "x.json").read_text())
     assert [message["message"]["role"] for message in data["messages"]] == ["user", "assistant"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -16,8 +17,10 @@ from cos.core.live import Live, SessionDeleted
 from cos.core.sessions import Transcript
 from cos.tui.app import CosApp, Opening
 from tests.fix_home import CoreHome
-from tests.outage import Outage
+from tests.outage import Outage, filled, small_disk
 from tests.tui.chat import QUICK, Chat, chat_in
+
+__all__ = ["small_disk"]
 
 
 async def goes(chat: Chat, outage: Outage) -> None:
@@ -34,6 +37,25 @@ async def test_the_status_line_says_it_before_anything_is_sent_and_when_it_is_ov
         assert "the database does not answer" in str(chat.main.status_line.content)
         outage.end()
         await chat.until(lambda: "db ok" in str(chat.main.status_line.content))
+
+
+async def test_a_full_disk_is_said_in_the_status_line_and_what_is_sent_is_stored_when_there_is_room(
+    small_disk: Path, core_home: CoreHome
+) -> None:
+    del core_home.env["COS_DATABASE_URL"]
+    (core_home.folder / "commonos.toml").write_text(f'[database]\ndata_dir = "{small_disk / "pg"}"\n')
+    core_home.script(said("one"), said("two"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("before")
+        ballast = filled(small_disk / "ballast")
+        large = "".join(f"{number:08}" for number in range(200_000))
+        await chat.say(f"large {large}")
+        await chat.until(lambda: "the disk of the database is full" in str(chat.main.status_line.content))
+        ballast.unlink()
+        await chat.until(lambda: "db ok" in str(chat.main.status_line.content))
+        await chat.until(lambda: "two" in chat.text())
+        bodies = await chat.core.database.fetch(b"SELECT body FROM messages WHERE role = 'user' ORDER BY ordinal")
+        assert [f"large {large}" in str(row["body"]) for row in bodies] == [False, True]
 
 
 @pytest.mark.parametrize("begins", [True, False], ids=["new session", "open session"])

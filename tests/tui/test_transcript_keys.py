@@ -151,6 +151,8 @@ async def test_w_saves_the_entry_as_a_new_file_and_never_over_an_old_one(
         await it.keys("enter")
         assert (tmp_path / "new.md").read_text() == "# answer\n"
         assert (tmp_path / "old.md").read_text() == "old"
+        assert stat.S_IMODE((tmp_path / "new.md").stat().st_mode) == 0o600
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["new.md", "old.md"]
         assert notices(it.app) == [f"Saved the answer as {tmp_path / 'new.md'}."]
 
 

@@ -17,6 +17,7 @@ from tests.tool_context import new_turn
 from tests.unit.test_hooks import arguments
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from uuid import UUID
 
     from cos.agent.identity import TurnInfo
@@ -43,15 +44,17 @@ async def nothing(grant_id: UUID) -> None:
     raise AssertionError(f"there is no grant {grant_id}")
 
 
-async def verdict(mode: Mode, name: str, risk: Risk = "read") -> Verdict:
+async def verdict(
+    mode: Mode, name: str, risk: Risk = "read", *, workspace: str = "/w", args: Mapping[str, str] | None = None
+) -> Verdict:
     bus = HookBus()
     policies = {"home": ProfilePolicy(mode=lambda: Sourced(mode, "the profile home"), book=NoBook())}
     grants = SessionGrants(of_session=no_grants, used=nothing)
-    tools = {"known": tool("known", risk=risk), "keeps": replace(tool("keeps", risk=risk), needs_approval=False)}
+    tools = {"keeps": replace(tool("keeps", risk=risk), needs_approval=False)}
+    tools |= {name: tool(name, risk=risk) for name in ("known", "terminal")}
     register_approval_policy(bus, policies, tools, grants, list[Notice]().append)
-    return await judge_call(
-        bus, **arguments("pre_tool_call", turn=new_turn(), tool_name=name, args={}, workspace="/w", cwd="/w")
-    )
+    asked = {"turn": new_turn(), "tool_name": name, "args": dict(args or {}), "workspace": workspace, "cwd": workspace}
+    return await judge_call(bus, **arguments("pre_tool_call", **asked))
 
 
 @pytest.mark.parametrize("mode", ["ask", "deny"])

@@ -40,6 +40,12 @@ def test_inside_path_becomes_a_real_path(workspace: Path, text: str, expected: s
     assert resolve(text, workspace=workspace, folder=workspace) == workspace / expected
 
 
+@pytest.mark.parametrize("text", ["a" * 300, "漢" * 100, "a" * 300 + "/b", "/".join(["sub"] * 2_000)])
+def test_name_that_no_file_system_takes_is_refused(workspace: Path, text: str) -> None:
+    with pytest.raises(PathRefused, match="longer than a name or a path may be"):
+        resolve(text, workspace=workspace, folder=workspace)
+
+
 def test_relative_path_starts_at_the_folder(workspace: Path) -> None:
     assert resolve("../x", workspace=workspace, folder=workspace / "sub") == workspace / "x"
 

@@ -106,7 +106,7 @@ async def test_workdir_is_for_one_call(terminal: Terminal, ctx: RecordingContext
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("workdir", ["..", "/etc", "~", "$HOME", "", "nowhere", "a\0b", "sub/../../x"])
+@pytest.mark.parametrize("workdir", ["..", "/etc", "~", "$HOME", "", "nowhere", "a\0b", "sub/../../x", "a" * 300])
 async def test_bad_workdir_runs_nothing(
     terminal: Terminal, ctx: RecordingContext, workspace: Path, workdir: str
 ) -> None:

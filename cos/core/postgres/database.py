@@ -67,6 +67,8 @@ class Database:
         self._was_reattached = False
         self._lock_holder: Connection | None = None
         self._holding = asyncio.Lock()
+        self._has_no_room = False
+        """A statement found the disk of the server full, and none has found room since."""
         self._is_lock_doubtful = False
         """A connection was lost, and the one that holds the lock may be, too: nothing is written before it is sure."""
         self._returned_at: float | None = None
@@ -190,7 +192,9 @@ class Database:
             await asyncio.to_thread(self._reattach)
         await self.hold_boot_lock()
         self._was_reattached = False
-        await self._refuse_read_only()
+        await self.refuse_read_only()
+        if self._has_no_room:
+            await self.refuse_full_disk()
         if was_away:
             try:
                 async with self._pool.connection(timeout=WAIT_SECONDS):
@@ -198,8 +202,12 @@ class Database:
             except psycopg.Error as error:
                 raise DatabaseError(f"the database does not answer: {_first_line(error)}") from error
 
-    async def _refuse_read_only(self) -> None:
-        """A standby, or a database whose owner lets nobody write, answers and is of no use."""
+    async def refuse_read_only(self) -> None:
+        """A standby, or a database whose owner lets nobody write, answers and is of no use.
+
+        Raises:
+            DatabaseError: it is one, or does not answer.
+        """
         assert self._lock_holder is not None
         try:
             cursor = await self._lock_holder.execute(core_statements("start")["alive"])
@@ -208,6 +216,25 @@ class Database:
             raise DatabaseError(f"the database does not answer: {_first_line(error)}") from error
         if row is not None and row["is_read_only"]:
             raise DatabaseError("the database is read-only: nothing can be stored")
+
+    async def refuse_full_disk(self) -> None:
+        """Take room on the server's disk and give it back.
+
+        Raises:
+            DatabaseError: there is none.
+        """
+        assert self._lock_holder is not None
+        try:
+            async with self._lock_holder.transaction(force_rollback=True):
+                await self._lock_holder.execute(core_statements("start")["take_room"])
+        except psycopg.errors.DiskFull as error:
+            self._has_no_room = True
+            raise DatabaseError(f"the disk of the database is full: {_first_line(error)}") from error
+        except psycopg.errors.InsufficientPrivilege:
+            log.info("whether there is room on the disk is not known: this account may not make a temporary table")
+        except psycopg.Error as error:
+            raise DatabaseError(f"the database does not answer: {_first_line(error)}") from error
+        self._has_no_room = False
 
     async def _check(self, connection: Connection) -> None:
         """Before a connection of the pool is used. One that rested for a while may be dead without a sign of it."""
@@ -249,6 +276,8 @@ class Database:
             self._doubt()
             raise
         except (psycopg.Error, UnicodeEncodeError) as error:
+            if isinstance(error, psycopg.errors.DiskFull):
+                self._has_no_room = True
             if isinstance(error, _DOUBTFUL):
                 self._doubt()
             raise DatabaseError(f"the database refused: {_first_line(error)}") from error

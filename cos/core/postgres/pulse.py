@@ -35,6 +35,11 @@ class Pulse:
         self._answers = asyncio.Event()
         self._answers.set()
 
+    @property
+    def words(self) -> str:
+        """What a status line says while there is trouble; the log has the reason. Else empty."""
+        return f"{self.trouble.partition(':')[0]}; trying again" if self.trouble else ""
+
     def doubt(self) -> None:
         """Something failed that the database may be the reason of: look now."""
         self._doubted.set()

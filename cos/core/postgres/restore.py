@@ -33,6 +33,7 @@ MAINTENANCE = ("postgres", "template1")
 _HEAD_BYTES = 4096
 _NEWER_SETTINGS = re.compile(rb"^SET transaction_timeout = 0;\n", re.MULTILINE)
 """What pg_dump 17 and newer write at the top, and older servers refuse."""
+_EXTENSION = re.compile(r"^\d+; \d+ \d+ EXTENSION - (.+?) ?$", re.MULTILINE)
 _NUMBER = re.compile(r"^\w{5,}\t[^\t]*\t(\w+)\t(\d+)$", re.MULTILINE)
 """A row of `applied_schemas`: digest, time, name, number."""
 
@@ -55,7 +56,8 @@ async def prepare_restore(database: Database, source: Path, *, bin_dir: Path | N
     """Read the whole backup and look at the database. Nothing is changed.
 
     Raises:
-        BackupError: it is damaged, no backup of cos, or others are connected to the database.
+        BackupError: it is damaged, no backup of cos, needs an extension that cannot be made on this server, or others
+            are connected to the database.
         NewerSchemaError: a newer cos made it.
         ProgramsError: there are no pg_restore and psql that fit the server.
     """
@@ -64,10 +66,15 @@ async def prepare_restore(database: Database, source: Path, *, bin_dir: Path | N
     # What reads the backup never talks to the server, so it need not encrypt.
     reader = await asyncio.to_thread(find_programs, ("pg_restore",), replace(server, has_tls=False), bin_dir)
     writer = await asyncio.to_thread(find_programs, ("psql",), server, bin_dir)
-    await _check_backup(reader, source)
+    extensions = await _check_backup(reader, source)
     (row,) = await database.fetch(core_statements("server")["tables"])
+    is_empty = row["count"] == 0
+    for missing in await database.fetch(
+        core_statements("server")["missing_extensions"], {"names": extensions, "is_empty": is_empty}
+    ):
+        raise BackupError(_without_extension(source, **missing))
     return Restoring(
-        source=source, reader=reader, writer=writer, server=server, database=row["name"], is_empty=row["count"] == 0
+        source=source, reader=reader, writer=writer, server=server, database=row["name"], is_empty=is_empty
     )
 
 
@@ -114,8 +121,20 @@ async def refuse_others(database: Database) -> None:
         raise BackupError(f"others use the database: {named(others)}. Close them and try again")
 
 
-async def _check_backup(programs: Programs, source: Path) -> None:
-    """Read it to its end: a backup that was cut off is no longer one.
+def _without_extension(source: Path, name: str, is_there: bool) -> str:
+    if is_there:
+        return (
+            f"{source} needs the extension {name}, which this account may not create: have an administrator create it "
+            "in an empty database, and bring the backup back into that. Nothing was changed"
+        )
+    return (
+        f"{source} needs the extension {name}, which this server does not have: install it there (it comes with "
+        "PostgreSQL's contrib package). Nothing was changed"
+    )
+
+
+async def _check_backup(programs: Programs, source: Path) -> list[str]:
+    """Read it to its end: a backup that was cut off is no longer one. Answers the extensions that it needs.
 
     Raises:
         BackupError: it is damaged, or no backup of cos.
@@ -134,6 +153,7 @@ async def _check_backup(programs: Programs, source: Path) -> None:
     rows = await _read(programs, source, "--data-only", "--table=applied_schemas")
     for name, number in _NUMBER.findall(rows.decode(errors="replace")):
         refuse_newer(name, int(number), f"the backup {source}")
+    return _EXTENSION.findall(listed)
 
 
 async def _read(programs: Programs, source: Path, *options: str) -> bytes:

@@ -9,7 +9,6 @@ A turn that is closed under a living owner nevertheless is fenced: nothing more 
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Final, Literal
 
 from cos.agent.identity import TurnInfo
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
 
 SWEEP_SECONDS: Final = 60.0
+FIRST_SWEEP_SECONDS: Final = 6.0
+"""After the start: then the server is old enough for it, and a process that died just before is gone."""
 RETURN_SECONDS: Final = 5.0
 """How long a living process may take to come back to a server that was started again; see `Pulse`."""
 OwnerState = Literal["lives", "away", "gone"]
@@ -55,14 +56,6 @@ class Sweeper:
             return False
         self._say([turn_of(rows[0])])
         return True
-
-    async def run(self) -> None:
-        """Sweep now and then, for as long as the program runs; first when the server is old enough for it."""
-        pause = RETURN_SECONDS + 1
-        while True:
-            await asyncio.sleep(pause)
-            pause = SWEEP_SECONDS
-            await self.sweep()
 
     async def sweep(self, turn_id: UUID | None = None) -> list[TurnInfo]:
         """Close the open turns (only `turn_id` unless None) whose owner is gone; return the closed ones."""

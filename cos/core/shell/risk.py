@@ -1,7 +1,7 @@
 """How risky a command line is, and which paths outside the workspace it names.
 
-"read" is said only of a flat line whose every command is known to only read. Not looked at: programs that the
-configuration of a repository names (`core.fsmonitor`, a textconv filter): whoever may write into `.git` can run them.
+"read" is said only of a flat line whose every command is known to only read. What a repository makes a reading git
+run (a textconv filter, a hook) is not told by the line: see `repositories`.
 """
 
 from __future__ import annotations
@@ -58,9 +58,8 @@ def outside_paths(parsed: Parsed, workspace: Path, cwd: Path) -> tuple[str, ...]
     Words that the shell replaces are taken for outside, but for plain patterns, whose matches are looked at.
     """
     real_workspace = Path(os.path.realpath(workspace))
-    folders = [Path(os.path.realpath(cwd))]
     found: list[str] = []
-    for command in parsed.commands:
+    for command, folders in in_folders(parsed, cwd):
         words = [
             *command.words[1:],
             *(it.target for it in command.redirects if not _is_harmless_target(it.target.text)),
@@ -68,12 +67,21 @@ def outside_paths(parsed: Parsed, workspace: Path, cwd: Path) -> tuple[str, ...]
         found += [word.raw for word in words if _is_outside(word, real_workspace, folders)]
         if program(command.words) in {"cd", "pushd"} and len(command.words) > 1:
             target = command.words[1]
-            if target.is_literal and len(folders) <= _MOST_FOLDERS:
-                folders = _followed(folders, target.text)
-            else:
+            if not target.is_literal or len(folders) > _MOST_FOLDERS:
                 # Where the following commands start is not known.
                 found.append(target.raw)
     return tuple(dict.fromkeys(found))
+
+
+def in_folders(parsed: Parsed, cwd: Path) -> Iterator[tuple[SimpleCommand, list[Path]]]:
+    """Each command of a line with the folders that it may start in, as far as its `cd`s can be followed."""
+    folders = [Path(os.path.realpath(cwd))]
+    for command in parsed.commands:
+        yield command, folders
+        if program(command.words) in {"cd", "pushd"} and len(command.words) > 1:
+            target = command.words[1]
+            if target.is_literal and len(folders) <= _MOST_FOLDERS:
+                folders = _followed(folders, target.text)
 
 
 def _followed(folders: Sequence[Path], target: str) -> list[Path]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from cos.core.plugin_api import CliAnswer, PluginContext
 
 SWEEP_SECONDS = 60.0
+FIRST_SWEEP_SECONDS = 6.0
+"""After the start: a process that died just before may not have lost its connections then."""
 
 
 class Bill:
@@ -41,7 +43,7 @@ class Bill:
         ctx.stored_events.append(CallRecorded)
         ctx.register_cli("cost", self.cost)
         ctx.offer("usage", self.usage)
-        ctx.repeat(SWEEP_SECONDS, "CommonBill's ledger", self.keep)
+        ctx.repeat(SWEEP_SECONDS, "CommonBill's ledger", self.keep, first=FIRST_SWEEP_SECONDS)
         ctx.register_check(self.ledger.wrong_sums, of_tables=True)
         ctx.on_close(self.recorder.save)
 

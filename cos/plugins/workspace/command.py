@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cos.agent.cancellation import uninterrupted
 from cos.agent.errors import CosError
 from cos.plugins.workspace.output import LiveOutput, OutputCollector
-from cos.plugins.workspace.paths import shown
+from cos.plugins.workspace.paths import is_folder, shown
 from cos.plugins.workspace.pipe import PipeReader
 from cos.plugins.workspace.process_tree import MARKER, ProcessTree, RunningProcess
 from cos.plugins.workspace.shell import Shell
@@ -158,6 +158,6 @@ def _start_failure(error: OSError, command: str, folder: Path) -> str:
     if error.errno == errno.E2BIG:
         size = len(command.encode())
         return f"The command is too long ({size:,} bytes); write it into a file in the workspace and run that."
-    if not folder.is_dir():
+    if not is_folder(folder):
         return f"The folder {shown(folder)} does not exist any more, so no command can start in it; create it again."
     return f"The shell could not be started in {shown(folder)}: {error.strerror or error}."

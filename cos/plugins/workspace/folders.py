@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cos.plugins.workspace.paths import PathRefused, is_inside, real_path, resolve, shown
+from cos.plugins.workspace.paths import PathRefused, is_folder, is_inside, real_path, resolve, shown
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -24,14 +24,14 @@ class SessionFolders:
         folder = self._folders.get(turn.session_id)
         if folder is None:
             return real_path(workspace), None
-        if folder.is_dir() and is_inside(folder, workspace):
+        if is_folder(folder) and is_inside(folder, workspace):
             return folder, None
         del self._folders[turn.session_id]
         return real_path(workspace), f"{shown(folder)} is gone; the working folder is the workspace again."
 
     def move(self, turn: TurnInfo, workspace: Path, folder: Path) -> str | None:
         """Let the session's next command start in `folder`; return a sentence when that is not allowed."""
-        if is_inside(folder, workspace) and folder.is_dir():
+        if is_inside(folder, workspace) and is_folder(folder):
             self._folders[turn.session_id] = real_path(folder)
             return None
         self._folders.pop(turn.session_id, None)

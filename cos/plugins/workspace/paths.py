@@ -6,6 +6,7 @@ whole path components are compared, so that `/w/proj-evil` is not inside `/w/pro
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -27,6 +28,14 @@ def is_inside(path: Path, workspace: Path) -> bool:
     return real_path(path).is_relative_to(real_path(workspace))
 
 
+def is_folder(path: Path) -> bool:
+    """Whether `path` is a folder that may be looked at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def resolve(text: str, *, workspace: Path, folder: Path) -> Path:
     """The real path that `text` means, a relative one seen from `folder`. It need not exist.
 
@@ -42,6 +51,7 @@ def resolve(text: str, *, workspace: Path, folder: Path) -> Path:
             f"{quoted(text)} is outside the workspace{leads}; the workspace is {shown(workspace)}: "
             "give a path inside it."
         )
+    _check_length(found, text)
     return found
 
 
@@ -65,6 +75,14 @@ def _check_text(text: str) -> None:
         raise PathRefused(f"{quoted(text)} holds a line break; give one path on one line.")
     if storable(text) != text:
         raise PathRefused(f"{quoted(text)} holds characters that are not valid text; write the path without them.")
+
+
+def _check_length(path: Path, text: str) -> None:
+    try:
+        path.lstat()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise PathRefused(f"{quoted(text)} is longer than a name or a path may be; use a shorter one.") from None
 
 
 def _check_unexpanded(text: str, *, workspace: Path, folder: Path) -> None:

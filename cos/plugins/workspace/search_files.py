@@ -16,7 +16,7 @@ from cos.agent.records import ToolCallStatus
 from cos.agent.text import storable
 from cos.agent.tools import CallDescription, Json, Tool, ToolContext, ToolError, ToolOk, ToolOutcome
 from cos.plugins.workspace.file_state import check_is_text
-from cos.plugins.workspace.files import FileRefused, missing
+from cos.plugins.workspace.files import FileRefused, failure, missing
 from cos.plugins.workspace.folders import SessionFolders
 from cos.plugins.workspace.globs import Glob
 from cos.plugins.workspace.matches import MatchPage
@@ -180,8 +180,10 @@ def _checked(args: Json, workspace: Path, folder: Path) -> _Search:
     root = resolve(written, workspace=workspace, folder=folder)
     try:
         mode = root.stat().st_mode
-    except OSError:
+    except FileNotFoundError:
         raise missing(root, written, workspace) from None
+    except OSError as error:
+        raise FileRefused(failure(error, written, "read")) from error
     if stat.S_ISREG(mode):
         check_is_text(root, written)
     elif not stat.S_ISDIR(mode):

@@ -22,7 +22,7 @@ from cos.core.plugin_api import command_risk
 from cos.plugins.workspace.command import CommandNotStarted, Ending, RunningCommand
 from cos.plugins.workspace.environment import command_environment
 from cos.plugins.workspace.folders import SessionFolders
-from cos.plugins.workspace.paths import PathRefused, real_path, resolve, shown
+from cos.plugins.workspace.paths import PathRefused, is_folder, real_path, resolve, shown
 from cos.plugins.workspace.process_tree import RunningProcess
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _folder_for(workdir: str | None, *, workspace: Path, session_folder: Path) -
     if workdir is None:
         return session_folder
     folder = resolve(workdir, workspace=workspace, folder=session_folder)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise PathRefused(f"The workdir {shown(folder)} is not a folder; create it first or name another one.")
     return folder
 

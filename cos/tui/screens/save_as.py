@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from cos.core.whole_file import FileIsThereError, write_new
 from cos.tui import wording
 from cos.tui.failing_work import TellsFailures
 from cos.tui.widgets.key_hints import KeyHints
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class SaveAs(TellsFailures, ModalScreen[Path | None]):
-    """The result is the file that was written, None when the user went back. No file is ever replaced."""
+    """The result is the file that was written, which only its owner may read; None when the user went back.
+
+    No file is ever replaced.
+    """
 
     DEFAULT_CSS = """
     SaveAs { align: center middle; }
@@ -55,9 +59,8 @@ class SaveAs(TellsFailures, ModalScreen[Path | None]):
         """The file, or what is wrong."""
         try:
             path = Path(self._suggested.parent, Path(name.strip()).expanduser())
-            with path.open("x", encoding="utf-8") as file:
-                file.write(self._text if self._text.endswith("\n") else self._text + "\n")
-        except FileExistsError:
+            write_new(path, self._text if self._text.endswith("\n") else self._text + "\n")
+        except FileIsThereError:
             return f"{path} exists already; give another name."
         except FileNotFoundError:
             return f"There is no folder {path.parent}; give another one."

@@ -27,3 +27,7 @@ SELECT 1 FROM pg_database WHERE datname = %(name)s;
 
 -- name: alive
 SELECT current_setting('transaction_read_only')::boolean AS is_read_only;
+
+-- name: take_room
+CREATE TEMPORARY TABLE room ON COMMIT DROP AS
+SELECT repeat('x', 1000) FROM generate_series(1, 1000);

@@ -101,7 +101,7 @@ const TOLD = {
 function databaseTrouble(trouble) {
   const node = byId('database');
   node.hidden = !trouble;
-  node.textContent = trouble ? `The database does not answer: ${trouble}` : '';
+  node.textContent = trouble && trouble[0].toUpperCase() + trouble.slice(1);
 }
 
 connection.on('open', () => {
