@@ -35,7 +35,7 @@ class KeyHints(Footer):
         # Textual leaves out what a text box takes for itself, but does not know all names of characters.
         is_text = focused is not None and focused.check_consume_key("slash", "/")
         keys = [key for key in super().compose() if isinstance(key, FooterKey)]
-        self._hints = [key for key in keys if not (is_text and _CHARACTER.fullmatch(key.key))]
+        self._hints = [_unbound(key) for key in keys if not (is_text and _CHARACTER.fullmatch(key.key))]
         self._needed = getattr(focused, "needed_key", "")
         self._fit(self.app.size.width)
         yield from self._hints
@@ -47,6 +47,13 @@ class KeyHints(Footer):
         fitting = whole(self._hints, width, self._needed)
         for key in self._hints:
             key.display = key in fitting
+
+
+def _unbound(key: FooterKey) -> FooterKey:
+    """The same key. Textual binds its own to the footer, which holds them for ever: thousands in a day."""
+    return FooterKey(
+        key.key, key.key_display, key.description, key.action, disabled=key.disabled, tooltip=key.tooltip or ""
+    )
 
 
 def whole(keys: Sequence[FooterKey], width: int, needed: str = "") -> list[FooterKey]:
