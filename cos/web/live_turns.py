@@ -10,6 +10,7 @@ from cos.agent.events import (
     ApprovalResolved,
     MessageAdded,
     MessageDelta,
+    RetryScheduled,
     ThinkingDelta,
     ToolEvent,
     ToolFinished,
@@ -43,6 +44,8 @@ class LiveTurn:
     """`ToolCall` objects of this turn, by call id."""
     is_torn: bool = False
     """A part of the reply that is being streamed was missed."""
+    retry: RetryScheduled | None = None
+    """What it waits for; it ends with whatever comes next."""
 
     @property
     def reply(self) -> Json | None:
@@ -81,6 +84,10 @@ class LiveTurns:
     def of(self, session_id: UUID) -> LiveTurn | None:
         return self._turns.get(session_id)
 
+    def is_retrying(self, session_id: UUID) -> bool:
+        turn = self._turns.get(session_id)
+        return turn is not None and turn.retry is not None
+
     def tear(self) -> None:
         """Events were missed: what streams now is not whole until the message is stored."""
         for turn in self._turns.values():
@@ -95,6 +102,7 @@ class LiveTurns:
             if not isinstance(event, TurnCompleted):
                 self._turns[session_id] = turn
                 turn.is_torn = not isinstance(event, TurnStarted)
+        turn.retry = event if isinstance(event, RetryScheduled) else None
         match event:
             case MessageDelta() | ThinkingDelta():
                 turn.add(event)
