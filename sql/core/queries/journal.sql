@@ -1,7 +1,12 @@
 -- name: create_session
-INSERT INTO sessions (id, profile_id, source, title, tags, parent_session_id, root_session_id)
+-- The one that the same message began before, if there is one, as it is.
+INSERT INTO sessions (id, profile_id, source, title, tags, parent_session_id, root_session_id, client_message_id)
 VALUES (%(id)s, %(profile_id)s, %(source)s, %(title)s, %(tags)s, %(parent_session_id)s,
-        COALESCE((SELECT root_session_id FROM sessions WHERE id = %(parent_session_id)s), %(id)s));
+        COALESCE((SELECT root_session_id FROM sessions WHERE id = %(parent_session_id)s), %(id)s),
+        %(client_message_id)s)
+ON CONFLICT (client_message_id) WHERE client_message_id IS NOT NULL
+DO UPDATE SET client_message_id = excluded.client_message_id
+RETURNING id;
 
 -- name: load_history
 SELECT body::text AS body FROM messages WHERE session_id = %(session_id)s AND active ORDER BY ordinal;
