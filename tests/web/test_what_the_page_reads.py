@@ -31,12 +31,21 @@ async def respond(client: WebClient, approval: Json, choice: str, **more: object
     )
 
 
+async def requested(client: WebClient) -> Json:
+    """The request that came, perhaps while something else was read."""
+    for frame in client.reader.notices:
+        if frame["action"] == "approval.requested":
+            payload: Json = frame["payload"]
+            return payload
+    return await client.told("approval.requested")
+
+
 async def test_children_at_rest_are_read_by_their_parent(dashboard: Served) -> None:
     async with dashboard.client() as client:
         begun = await client.ask("message.send", text="delegate something", profile_id="work")
         root_id = begun["payload"]["session_id"]
         await subscribed(client, root_id)
-        await respond(client, await client.told("approval.requested"), "once")
+        await respond(client, await requested(client), "once")
         await ended(client, root_id)
     parent = (await dashboard.get(f"/api/sessions/{root_id}"))[1]
     assert parent["children"] == 2
@@ -57,7 +66,7 @@ async def test_what_became_of_a_former_call_comes_with_its_message(dashboard: Se
     async with dashboard.client() as client:
         session_id = (await sent(client, "run it"))["session_id"]
         await subscribed(client, session_id)
-        await respond(client, await client.told("approval.requested"), "deny", reason="not on a Monday")
+        await respond(client, await requested(client), "deny", reason="not on a Monday")
         await ended(client, session_id)
         await sent(client, "run another", session_id=session_id)
         await client.told("approval.requested")
@@ -78,7 +87,7 @@ async def test_the_diff_of_an_edit_stays_with_its_call(dashboard: Served) -> Non
     async with dashboard.client() as client:
         session_id = (await sent(client, "write it"))["session_id"]
         seen = await subscribed(client, session_id)
-        approval = await client.told("approval.requested")
+        approval = await requested(client)
         assert "+one" in approval["diff"]
         await client.when(lambda: seen.tools.get("c1", {}).get("status") == "waiting")
         await respond(client, approval, "once")
@@ -94,7 +103,7 @@ async def test_what_is_kept_is_what_was_shown(dashboard: Served, scope: str) -> 
     async with dashboard.client() as client:
         session_id = (await sent(client, "run it"))["session_id"]
         await subscribed(client, session_id)
-        approval = await client.told("approval.requested")
+        approval = await requested(client)
         assert approval["keeps"]["session"] == f"Until the session ends:\nallow terminal: {COMMAND}"
         file = dashboard.core.profiles["home"].config_file
         first, _, rule = approval["keeps"]["always"].partition("\n\n")
@@ -109,7 +118,7 @@ async def test_what_no_rule_says_safely_cannot_be_kept(dashboard: Served) -> Non
     dashboard.model.add(called(("c1", "terminal", {"command": "echo $(cat x)"})), said("done"))
     async with dashboard.client() as client:
         await sent(client, "run it")
-        approval = await client.told("approval.requested")
+        approval = await requested(client)
         assert approval["keeps"] is None
         assert (await respond(client, approval, "always"))["payload"]["code"] == "refused"
 
@@ -119,7 +128,7 @@ async def test_arguments_are_edited_before_they_run(dashboard: Served) -> None:
     async with dashboard.client() as client:
         session_id = (await sent(client, "run it"))["session_id"]
         seen = await subscribed(client, session_id)
-        approval = await client.told("approval.requested")
+        approval = await requested(client)
         assert approval["editable"] == COMMAND
         for choice, edited in (("once", " "), ("once", "echo \u202e"), ("always", "echo ho"), ("deny", "echo ho")):
             answer = await respond(client, approval, choice, edited_args=edited)
@@ -145,7 +154,7 @@ async def test_a_request_of_a_child_names_it_and_its_root(core_home: CoreHome) -
     async with served(core_home) as dashboard, dashboard.client() as client:
         begun = await client.ask("message.send", text="look around", profile_id="work")
         root_id = begun["payload"]["session_id"]
-        approval = await client.told("approval.requested")
+        approval = await requested(client)
         assert (approval["session_title"], approval["root_title"]) == ("look left", "look around")
         assert (approval["root_session_id"], approval["session_id"] == root_id) == (root_id, False)
         await respond(client, approval, "once")
@@ -157,7 +166,7 @@ async def test_the_root_itself_asks_in_its_own_name(dashboard: Served) -> None:
     dashboard.model.add(called(("c1", "terminal", {"command": COMMAND})), said("done"))
     async with dashboard.client() as client:
         await sent(client, "run it")
-        approval = await client.told("approval.requested")
+        approval = await requested(client)
         assert (approval["session_title"], approval["root_title"]) == ("run it", None)
 
 
@@ -171,8 +180,15 @@ async def test_cost_of_the_demo_is_told_apart_from_money(dashboard: Served) -> N
 
 
 @pytest.mark.parametrize(
-    ("calls", "unpriced", "lost", "known"), [(0, 0, 0, True), (3, 2, 1, False), (2, 0, 2, False), (3, 1, 1, True)]
-)
-def test_cost_that_nobody_knows_is_null_and_never_zero(calls: int, unpriced: int, lost: int, *, known: bool) -> None:
-    spent = Spent.of(replace(Figures.none(), calls=calls, unpriced=unpriced, lost=lost)).fields
+    ("calls", "unpriced", "lost", "tokens", "usd", "known"),
+    [
+        (0, 0, 0, 0, 0, True), (3, 2, 1, 0, 0, False), (2, 0, 2, 0, 0, False), (3, 1, 1, 7, 1, True),
+        (3, 0, 0, 0, 0, False), (3, 0, 0, 7, 0, True), (3, 1, 0, 7, 0, False),
+    ],
+)  # fmt: skip
+def test_cost_that_nobody_knows_is_null_and_never_zero(
+    calls: int, unpriced: int, lost: int, tokens: int, usd: int, *, known: bool
+) -> None:
+    figures = replace(Figures.none(), calls=calls, unpriced=unpriced, lost=lost, output_tokens=tokens)
+    spent = Spent.of(replace(figures, cost_usd=Decimal(usd))).fields
     assert (spent["cost_usd"] is not None, spent["unpriced"], spent["lost"]) == (known, unpriced, lost)

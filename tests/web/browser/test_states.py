@@ -42,6 +42,8 @@ def test_failure_that_nobody_saw_is_news_until_it_is_looked_at(dash: Dash, api: 
     page.locator(".session").click()
     expect(page.locator('.turn[data-status="failed"]')).to_have_count(1)
     expect(page.locator(".session .state")).to_have_text(re.compile("^failed ·"))
+    for cost in ("#cost-total", "#cost-groups .figure", ".session .cost", ".turn > header .cost"):
+        expect(page.locator(cost)).to_have_text("no price")
 
 
 def test_paused_queue_says_what_lets_it_go_on(dash: Dash) -> None:

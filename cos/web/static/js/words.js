@@ -136,7 +136,8 @@ function plainDecimal(decimal) {
 export function cost(spent) {
   const { cost_usd: usd, unpriced, lost } = spent;
   const isUnknown = Boolean(unpriced || lost);
-  if (usd === null || usd === undefined || !/[1-9]/.test(usd)) return isUnknown ? 'no price' : '';
+  const isUnreported = usd === null && unpriced === 0;
+  if (usd === null || usd === undefined || !/[1-9]/.test(usd)) return isUnknown || isUnreported ? 'no price' : '';
   return `${money(usd)}${isMadeUp(spent) ? ' demo' : ''}${isUnknown ? ' +?' : ''}`;
 }
 
