@@ -173,8 +173,11 @@ class Dispatcher:
         left, self._left = self._left, set()
         for session_id in left:
             try:
-                if not (await self._sessions.get(session_id)).queue_paused:
+                if await self.cancelling.is_taken(session_id):
+                    self._left.add(session_id)
+                elif not (await self._sessions.get(session_id)).queue_paused:
                     await uninterrupted(self._start_next(session_id))
+                    await self.announce_queue(session_id)
             except Exception as error:
                 self._stuck.add(session_id, error, pause=False)
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
 from cos.agent.records import TurnStatus
+from cos.core.call_titles import title_of_call
 from cos.core.edited_args import text_of
 from cos.web.markdown import safe_html
 from cos.web.money import UNKNOWN
@@ -173,9 +174,10 @@ def thinking_of(message: AssistantMessage) -> str:
 def call_object(
     session_id: UUID, turn_id: UUID | None, record: ToolCallRecord, *, title: str | None = None, diff: str | None = None
 ) -> Json:
-    """`title`, `diff`: of the call as proposed; they are left out when the user changed it."""
+    """`title`, `diff`: as the user was asked; they say nothing of a call that the user changed."""
     if record.approval is not None and record.approval.args is not None:
         title = diff = None
+    title = title or title_of_call(record.name, record.args)
     return {
         "session_id": session_id, "turn_id": turn_id, "call_id": record.call_id, "name": record.name, "title": title,
         "diff": diff, "args": record.args, "status": record.status, "risk": record.risk,

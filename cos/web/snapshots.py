@@ -96,11 +96,9 @@ class Snapshots:
         """Those that `messages` of the session ask for, in order. `live`: of the turn that runs here, by call id."""
         wanted = {call["id"] for message in messages for call in message["tool_calls"]} | live.keys()
         found = await self._core.session_turns.calls({message["turn_id"] for message in messages})
-        calls = [stored_call(session_id, stored) for stored in found if stored.record.call_id in wanted]
-        for call in calls:
-            if call["title"] is None and call["call_id"] in live:
-                call["title"] = live[call["call_id"]]["title"]
-        return _without_long_results(calls)
+        return _without_long_results(
+            [stored_call(session_id, stored) for stored in found if stored.record.call_id in wanted]
+        )
 
     def approval(self, row: PendingApproval) -> Json:
         proposals, profile = self._core.desk.proposals(row), self._core.profiles.get(row.profile_id)
