@@ -145,7 +145,7 @@ async def test_arguments_are_edited_before_they_run(dashboard: Served) -> None:
 
 
 async def test_calls_that_nobody_was_asked_about_have_the_same_title_live_and_later(dashboard: Served) -> None:
-    calls = [
+    calls: list[tuple[str, str, Json]] = [
         ("c1", "read_file", {"path": "a.txt", "offset": 2}),
         ("c2", "search_files", {"pattern": "x+", "path": "."}),
         ("c3", "no_such_tool", {"n": 1}),
