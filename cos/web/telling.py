@@ -131,6 +131,7 @@ class Telling:
             case TurnStarted():
                 channel.known.is_news(("turn", event.turn.turn_id, True), {})
                 channel.tell(Notice(action="session.turn.started", payload=started_turn(event)))
+                self._hub.keeper.wake(queue=event.turn.session_id)  # Its prompt waited for a moment.
             case TurnCompleted():
                 channel.known.is_news(("turn", event.turn.turn_id, False), {})
                 channel.tell(Notice(action="session.turn.completed", payload=completed_turn(event)))

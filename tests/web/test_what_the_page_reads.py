@@ -31,21 +31,12 @@ async def respond(client: WebClient, approval: Json, choice: str, **more: object
     )
 
 
-async def requested(client: WebClient) -> Json:
-    """The request that came, perhaps while something else was read."""
-    for frame in client.reader.notices:
-        if frame["action"] == "approval.requested":
-            payload: Json = frame["payload"]
-            return payload
-    return await client.told("approval.requested")
-
-
 async def test_children_at_rest_are_read_by_their_parent(dashboard: Served) -> None:
     async with dashboard.client() as client:
         begun = await client.ask("message.send", text="delegate something", profile_id="work")
         root_id = begun["payload"]["session_id"]
         await subscribed(client, root_id)
-        await respond(client, await requested(client), "once")
+        await respond(client, await client.told("approval.requested"), "once")
         await ended(client, root_id)
     parent = (await dashboard.get(f"/api/sessions/{root_id}"))[1]
     assert parent["children"] == 2
@@ -66,7 +57,7 @@ async def test_what_became_of_a_former_call_comes_with_its_message(dashboard: Se
     async with dashboard.client() as client:
         session_id = (await sent(client, "run it"))["session_id"]
         await subscribed(client, session_id)
-        await respond(client, await requested(client), "deny", reason="not on a Monday")
+        await respond(client, await client.told("approval.requested"), "deny", reason="not on a Monday")
         await ended(client, session_id)
         await sent(client, "run another", session_id=session_id)
         await client.told("approval.requested")
@@ -87,7 +78,7 @@ async def test_the_diff_of_an_edit_stays_with_its_call(dashboard: Served) -> Non
     async with dashboard.client() as client:
         session_id = (await sent(client, "write it"))["session_id"]
         seen = await subscribed(client, session_id)
-        approval = await requested(client)
+        approval = await client.told("approval.requested")
         assert "+one" in approval["diff"]
         await client.when(lambda: seen.tools.get("c1", {}).get("status") == "waiting")
         await respond(client, approval, "once")
@@ -103,7 +94,7 @@ async def test_what_is_kept_is_what_was_shown(dashboard: Served, scope: str) -> 
     async with dashboard.client() as client:
         session_id = (await sent(client, "run it"))["session_id"]
         await subscribed(client, session_id)
-        approval = await requested(client)
+        approval = await client.told("approval.requested")
         assert approval["keeps"]["session"] == f"Until the session ends:\nallow terminal: {COMMAND}"
         file = dashboard.core.profiles["home"].config_file
         first, _, rule = approval["keeps"]["always"].partition("\n\n")
@@ -118,7 +109,7 @@ async def test_what_no_rule_says_safely_cannot_be_kept(dashboard: Served) -> Non
     dashboard.model.add(called(("c1", "terminal", {"command": "echo $(cat x)"})), said("done"))
     async with dashboard.client() as client:
         await sent(client, "run it")
-        approval = await requested(client)
+        approval = await client.told("approval.requested")
         assert approval["keeps"] is None
         assert (await respond(client, approval, "always"))["payload"]["code"] == "refused"
 
@@ -128,7 +119,7 @@ async def test_arguments_are_edited_before_they_run(dashboard: Served) -> None:
     async with dashboard.client() as client:
         session_id = (await sent(client, "run it"))["session_id"]
         seen = await subscribed(client, session_id)
-        approval = await requested(client)
+        approval = await client.told("approval.requested")
         assert approval["editable"] == COMMAND
         for choice, edited in (("once", " "), ("once", "echo \u202e"), ("always", "echo ho"), ("deny", "echo ho")):
             answer = await respond(client, approval, choice, edited_args=edited)
@@ -172,7 +163,7 @@ async def test_a_request_of_a_child_names_it_and_its_root(core_home: CoreHome) -
     async with served(core_home) as dashboard, dashboard.client() as client:
         begun = await client.ask("message.send", text="look around", profile_id="work")
         root_id = begun["payload"]["session_id"]
-        approval = await requested(client)
+        approval = await client.told("approval.requested")
         assert (approval["session_title"], approval["root_title"]) == ("look left", "look around")
         assert (approval["root_session_id"], approval["session_id"] == root_id) == (root_id, False)
         await respond(client, approval, "once")
@@ -184,7 +175,7 @@ async def test_the_root_itself_asks_in_its_own_name(dashboard: Served) -> None:
     dashboard.model.add(called(("c1", "terminal", {"command": COMMAND})), said("done"))
     async with dashboard.client() as client:
         await sent(client, "run it")
-        approval = await requested(client)
+        approval = await client.told("approval.requested")
         assert (approval["session_title"], approval["root_title"]) == ("run it", None)
 
 
