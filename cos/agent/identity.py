@@ -43,3 +43,5 @@ class NewSession:
     title: str | None = None
     tags: tuple[Tag, ...] = ()
     parent_session_id: UUID | None = None
+    client_message_id: str | None = None
+    """Of the message that begins it."""

@@ -21,7 +21,9 @@ class Journal(Protocol):
     No method is retried by the loop; an error ends the turn as failed.
     """
 
-    async def create_session(self, session: NewSession) -> UUID: ...
+    async def create_session(self, session: NewSession) -> UUID:
+        """Its id; that of the session that a message with this client id has begun before, if there is one."""
+        ...
 
     async def load_history(self, session_id: UUID) -> list[Message]:
         """Active messages of a session, oldest first."""

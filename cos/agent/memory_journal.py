@@ -65,6 +65,10 @@ class MemoryJournal:
         self.sessions: dict[UUID, StoredSession] = {}
 
     async def create_session(self, session: NewSession) -> UUID:
+        if session.client_message_id is not None:
+            for session_id, stored in self.sessions.items():
+                if stored.session.client_message_id == session.client_message_id:
+                    return session_id
         session_id = new_id()
         self.sessions[session_id] = StoredSession(session)
         return session_id

@@ -53,6 +53,17 @@ class Cancelling:
             return await self._sweeper.close_mine(turn.id)
         return await self._sweeper.close_left(turn.id)
 
+    async def is_taken(self, session_id: UUID) -> bool:
+        """Whether another living process runs a turn in the session; one of a process that is gone is closed.
+
+        Raises:
+            DatabaseError: whoever ran the turn may be gone; that is certain in a moment.
+        """
+        turn = await self._stored.open_turn(session_id)
+        if turn is None or turn.owner_boot_id == self._stored.boot_id:
+            return False
+        return not await self._sweeper.close_left(turn.id)
+
     async def goes_on(self, turn_id: UUID) -> bool:
         """Whether the queue is not to pause when this turn was cancelled: another process has sent a message since."""
         return await self._stored.goes_on(turn_id)

@@ -173,8 +173,11 @@ class Dispatcher:
         left, self._left = self._left, set()
         for session_id in left:
             try:
-                if not (await self._sessions.get(session_id)).queue_paused:
+                if await self.cancelling.is_taken(session_id):
+                    self._left.add(session_id)
+                elif not (await self._sessions.get(session_id)).queue_paused:
                     await uninterrupted(self._start_next(session_id))
+                    await self.announce_queue(session_id)
             except Exception as error:
                 self._stuck.add(session_id, error, pause=False)
 
@@ -186,10 +189,11 @@ class Dispatcher:
         session, message_id = admitted.session, admitted.message_id
         mode: DeliveryMode = "steer" if session.is_child else inbound.mode
         if inbound.client_message_id is not None:
-            turn_id = await self._sessions.turn_of(session.id, inbound.client_message_id)
-            if turn_id is not None:
-                self._gateway.kept(inbound)
-                return Accepted(session_id=session.id, turn_id=turn_id)
+            before = await self._sessions.taken_in(session.id, inbound.client_message_id)
+            if before is not None and before.turn_id is not None:
+                return Accepted(session_id=session.id, message_id=before.message_id, turn_id=before.turn_id)
+            if before is not None:
+                message_id = before.message_id
 
         async def keep() -> object:
             if in_place_of is not None:
@@ -202,7 +206,6 @@ class Dispatcher:
             )
 
         turn_id = await self.send_now(session.id, message_id, lambda: uninterrupted(keep()), mode)
-        self._gateway.kept(inbound)
         trouble = self._stuck.trouble(session.id)
         return Accepted(session_id=session.id, message_id=message_id, turn_id=turn_id, trouble=trouble)
 

@@ -67,8 +67,6 @@ class Gateway:
         self._blobs = blobs
         self._publish = publish
         self._providers = providers
-        self._begun: dict[str, UUID] = {}
-        """The sessions that messages began which are not kept yet, by their client ids."""
 
     async def admit(self, inbound: Inbound, gateway: object) -> Admitted | Accepted:
         """`gateway` is what the hooks know under this name.
@@ -97,7 +95,6 @@ class Gateway:
         message_id = new_id()
         reply = await self._reply(inbound, session, message_id)
         if reply is not None:
-            self.kept(inbound)
             return Accepted(session_id=session.id, handled=True, reply=reply or None)
         parts = [*inbound.parts, *await kept_parts(inbound.pictures, session.profile_id, self._blobs)]
         message = UserMessage(text=inbound.text, parts=parts, context=answer.context if answer else None)
@@ -112,17 +109,12 @@ class Gateway:
         if missing:
             raise ProviderAuthError(missing)
 
-    def kept(self, inbound: Inbound) -> None:
-        """The message is in its session: it will not come again to begin one."""
-        self._begun.pop(inbound.client_message_id or "", None)
-
     async def _existing_session(self, inbound: Inbound) -> Session | None:
         """The session that the message names; None when it is to begin one."""
         profile = profile_named(self._profiles, inbound.profile_id)
         tags = merge_tags(inbound.tags)
         if inbound.session_id is None:
-            begun = self._begun.get(inbound.client_message_id or "")
-            return None if begun is None else await self._sessions.get(begun)
+            return None
         session = await self._sessions.get(inbound.session_id)
         if session.profile_id != profile.id:
             raise SessionError(f"session {session.id} belongs to profile {session.profile_id}, not to {profile.id}")
@@ -131,12 +123,17 @@ class Gateway:
         return session
 
     async def _new_session(self, inbound: Inbound) -> Session:
+        """The one that this message began, when it comes again."""
         title = title_of(inbound.text) or f"Session of {datetime.now().astimezone():%Y-%m-%d %H:%M}"
         tags = merge_tags(inbound.tags)
-        new = NewSession(profile_id=inbound.profile_id, source=inbound.source, title=title, tags=tags)
+        new = NewSession(
+            profile_id=inbound.profile_id,
+            source=inbound.source,
+            title=title,
+            tags=tags,
+            client_message_id=inbound.client_message_id,
+        )
         session_id = await self._journal.create_session(new)
-        if inbound.client_message_id is not None:
-            self._begun[inbound.client_message_id] = session_id
         self._publish(SessionCreated(session_id=session_id, profile_id=inbound.profile_id, title=title))
         return await self._sessions.get(session_id)
 

@@ -38,7 +38,7 @@ class Inbound:
     It does not matter which process runs the turn.
     """
     client_message_id: str | None = None
-    """Sending the same id to the same session again changes nothing."""
+    """Sending the same id again, to the same session or to begin one, changes nothing."""
     meta: dict[str, str] = field(default_factory=dict)
 
 

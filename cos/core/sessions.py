@@ -163,6 +163,15 @@ class QueuedMessage:
         return self.message.text
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenIn:
+    """A message that came before."""
+
+    message_id: UUID
+    turn_id: UUID | None
+    """None = it waits."""
+
+
 def meter_of(data: dict[str, Any] | None) -> ContextMeter | None:
     """A context meter as stored with a session."""
     return ContextMeter(**data) if data else None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
 from cos.agent.records import ToolCallStatus, TurnStatus
 from cos.core.answer_words import by_whom
+from cos.core.call_titles import title_of_call
 from cos.tui import wording
 from cos.tui.child_agents import ended_lines
 from cos.tui.transcript.calls import CallState, ToolCall
@@ -126,16 +126,6 @@ def thinking_of(message: AssistantMessage) -> str:
     """The readable thinking of a reply, empty when there is none."""
     pieces = [str(block.get("thinking", "")) for block in message.blocks if block.get("type") == "thinking"]
     return "\n\n".join(piece for piece in pieces if piece)
-
-
-def title_of_call(name: str, args: Mapping[str, object]) -> str:
-    """One line for a stored call. Its tool may be gone, so this only knows the arguments that most tools share."""
-    command = args.get("command")
-    what = next((args[key] for key in ("path", "question", "content", "old_text") if args.get(key)), None)
-    if isinstance(command, str):
-        lines = [line.strip() for line in command.splitlines() if line.strip()]
-        return f"$ {lines[0]}{' …' if len(lines) > 1 else ''}" if lines else name
-    return (what.strip().splitlines() or [name])[0] if isinstance(what, str) else name
 
 
 def args_text(args: dict[str, object]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cos.agent import events
 from cos.agent.messages import AssistantMessage, UserMessage
+from cos.core.call_titles import title_of_call
 from cos.tui.history import (
     args_text,
     assistant_entries,
@@ -14,7 +15,6 @@ from cos.tui.history import (
     edited_by,
     ending,
     thinking_of,
-    title_of_call,
     user_entries,
 )
 from cos.tui.transcript.calls import ToolCall

@@ -10,6 +10,7 @@ from cos.agent.events import (
     ApprovalResolved,
     MessageAdded,
     MessageDelta,
+    RetryScheduled,
     ThinkingDelta,
     ToolEvent,
     ToolFinished,
@@ -21,6 +22,7 @@ from cos.agent.events import (
     TurnStarted,
 )
 from cos.agent.records import ToolCallRecord, ToolCallStatus
+from cos.core.call_titles import title_of_call
 from cos.web.objects import call_object
 
 if TYPE_CHECKING:
@@ -41,8 +43,12 @@ class LiveTurn:
     thinking: list[str] = field(default_factory=list)
     calls: dict[str, Json] = field(default_factory=dict)
     """`ToolCall` objects of this turn, by call id."""
+    asked: dict[str, Json] = field(default_factory=dict)
+    """Title and diff of those that the user was asked about, by call id."""
     is_torn: bool = False
     """A part of the reply that is being streamed was missed."""
+    retry: RetryScheduled | None = None
+    """What it waits for; it ends with whatever comes next."""
 
     @property
     def reply(self) -> Json | None:
@@ -81,6 +87,10 @@ class LiveTurns:
     def of(self, session_id: UUID) -> LiveTurn | None:
         return self._turns.get(session_id)
 
+    def is_retrying(self, session_id: UUID) -> bool:
+        turn = self._turns.get(session_id)
+        return turn is not None and turn.retry is not None
+
     def tear(self) -> None:
         """Events were missed: what streams now is not whole until the message is stored."""
         for turn in self._turns.values():
@@ -95,6 +105,7 @@ class LiveTurns:
             if not isinstance(event, TurnCompleted):
                 self._turns[session_id] = turn
                 turn.is_torn = not isinstance(event, TurnStarted)
+        turn.retry = event if isinstance(event, RetryScheduled) else None
         match event:
             case MessageDelta() | ThinkingDelta():
                 turn.add(event)
@@ -116,8 +127,7 @@ def _see_call(turn: LiveTurn, session_id: UUID, event: ToolEvent) -> None:
         record = ToolCallRecord(
             call_id=event.call_id, name=event.name, args=args, status=ToolCallStatus.PROPOSED, risk="execute"
         )
-        title = event.title if isinstance(event, ToolProposed) else None
-        before = call_object(session_id, turn.turn_id, record, title=title) | {"risk": None}
+        before = call_object(session_id, turn.turn_id, record) | {"risk": None}
     changes: Json = {}
     match event:
         case ToolStarted():
@@ -125,10 +135,11 @@ def _see_call(turn: LiveTurn, session_id: UUID, event: ToolEvent) -> None:
         case ToolProgress():
             changes = {"progress": event.text}
         case ApprovalRequested(kind="tool_call"):
-            changes = {"status": ToolCallStatus.WAITING, "title": event.title, "diff": event.diff}
+            asked = turn.asked[event.call_id] = {"title": event.title, "diff": event.diff}
+            changes = {"status": ToolCallStatus.WAITING} | asked
         case ApprovalResolved() if event.answer.args is not None:
-            changes = {"args": event.answer.args, "title": None, "diff": None}
+            title = title_of_call(event.name, event.answer.args)
+            changes = {"args": event.answer.args, "title": title, "diff": None}
         case ToolFinished():
-            shown = {"title": before["title"], "diff": before["diff"]}
-            changes = call_object(session_id, turn.turn_id, event.record, **shown)
+            changes = call_object(session_id, turn.turn_id, event.record, **turn.asked.get(event.call_id, {}))
     turn.calls[event.call_id] = before | changes

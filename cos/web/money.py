@@ -21,7 +21,7 @@ class Spent:
     """By a session or a turn with its children."""
 
     cost_usd: Decimal | None
-    """None = no call of them has a price."""
+    """None = no call of them has a price, or none reported anything. As in the app."""
     unpriced: int
     lost: int
     """Calls whose process ended first."""
@@ -30,8 +30,9 @@ class Spent:
 
     @classmethod
     def of(cls, figures: Any) -> Spent:
-        is_unknown = figures.calls and figures.calls == figures.unpriced + figures.lost
-        cost_usd = None if is_unknown else figures.cost_usd
+        is_counted = figures.prompt_tokens or figures.output_tokens
+        is_unknown = not figures.cost_usd and (figures.unpriced or figures.lost or not is_counted)
+        cost_usd = None if figures.calls and is_unknown else figures.cost_usd
         return cls(cost_usd, figures.unpriced, figures.lost, figures.made_up_usd)
 
     @property

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
 from cos.agent.records import TurnStatus
+from cos.core.call_titles import title_of_call
 from cos.core.edited_args import text_of
 from cos.web.markdown import safe_html
 from cos.web.money import UNKNOWN
 
 if TYPE_CHECKING:
-    from cos.agent.events import TurnCompleted, TurnStarted
+    from cos.agent.events import RetryScheduled, TurnCompleted, TurnStarted
     from cos.agent.messages import Message
     from cos.agent.records import ToolCallRecord
     from cos.core.postgres.approvals import PendingApproval
     from cos.core.postgres.session_turns import StoredCall
     from cos.core.sessions import MessageRow, QueuedMessage, Session, SessionRow, TurnRow
+    from cos.web.live_turns import LiveTurn
     from cos.web.money import Spent
 
 Json = dict[str, Any]
@@ -52,29 +54,45 @@ def server_time() -> Json:
     return {"server_time": datetime.now(UTC)}
 
 
-def session_object(row: SessionRow, *, activity: str | None, spent: Spent | None) -> Json:
-    """`activity`: `thinking` or `tool`, what its turn does now; None = no turn of it runs in this process."""
-    state, since = _state(row, activity)
+def session_object(row: SessionRow, *, live: LiveTurn | None, spent: Spent | None) -> Json:
+    """`live`: what is known of its turn when that runs in this process."""
+    state, since = _state(row, live)
     return {
         "id": row.id, "profile_id": row.profile_id, "title": row.title, "source": row.source, "tags": row.tags,
-        "state": state, "state_since": since, "queued": row.queued, "parent_session_id": row.parent_session_id,
-        "children": row.children,
+        "state": state, "state_since": since, "unseen": row.is_unseen, "queued": row.queued,
+        "parent_session_id": row.parent_session_id, "children": row.children,
         "context": {"used": row.context.used, "window": row.context.window} if row.context else None,
         "created_at": row.created_at, "last_activity_at": row.last_activity_at, "archived": row.is_archived,
     } | (spent.fields if spent else UNKNOWN)  # fmt: skip
 
 
-def _state(row: SessionRow, activity: str | None) -> tuple[str, datetime | None]:
+def _state(row: SessionRow, live: LiveTurn | None) -> tuple[str, datetime | None]:
     """The most pressing state, as in the terminal app."""
     if row.waiting:
         return "waiting_approval" if row.waiting_kind == "tool_call" else "waiting_answer", row.waiting_since
     if row.is_running:
-        return activity or "running", row.turn_started_at
-    if row.queued:
-        return "queued", row.last_activity_at
+        return _activity(row, live)
+    if row.queued and row.turn_status is not TurnStatus.INTERRUPTED:
+        return "queue_paused" if row.queue_paused else "queued", row.last_activity_at
     if row.turn_status in _RESTING:
         return _RESTING[row.turn_status], row.turn_completed_at
-    return "done_unseen" if row.is_unseen else "idle", row.turn_completed_at
+    news = "request_expired" if row.has_expired else "done_unseen"
+    return news if row.is_unseen else "idle", row.turn_completed_at
+
+
+def _activity(row: SessionRow, live: LiveTurn | None) -> tuple[str, datetime | None]:
+    if live is None:
+        return "running", row.turn_started_at
+    if live.retry is not None:
+        return "retrying", live.retry.at
+    return "tool" if live.tool else "thinking", row.turn_started_at
+
+
+def retry_object(event: RetryScheduled) -> Json:
+    return {
+        "turn_id": event.turn.turn_id, "attempt": event.attempt, "max_attempts": event.max_attempts,
+        "reason": event.reason, "at": event.at + timedelta(seconds=event.delay_seconds),
+    }  # fmt: skip
 
 
 def turn_object(session: Session, row: TurnRow, spent: Spent | None = None) -> Json:
@@ -156,9 +174,10 @@ def thinking_of(message: AssistantMessage) -> str:
 def call_object(
     session_id: UUID, turn_id: UUID | None, record: ToolCallRecord, *, title: str | None = None, diff: str | None = None
 ) -> Json:
-    """`title`, `diff`: of the call as proposed; they are left out when the user changed it."""
+    """`title`, `diff`: as the user was asked; they say nothing of a call that the user changed."""
     if record.approval is not None and record.approval.args is not None:
         title = diff = None
+    title = title or title_of_call(record.name, record.args)
     return {
         "session_id": session_id, "turn_id": turn_id, "call_id": record.call_id, "name": record.name, "title": title,
         "diff": diff, "args": record.args, "status": record.status, "risk": record.risk,

@@ -14,6 +14,7 @@ from cos.web.objects import (
     approval_object,
     encode,
     queue_object,
+    retry_object,
     server_time,
     session_object,
     stored_call,
@@ -43,13 +44,15 @@ class LiveState:
 
     reply: Json | None
     calls: dict[str, Json]
+    retry: Json | None = None
 
     @classmethod
     def of(cls, turn: LiveTurn | None, told_reply: Json | None) -> LiveState:
         """`told_reply`: of a turn of another process, what its clients were told."""
         if turn is None:
             return cls(reply=dict(told_reply) if told_reply else None, calls={})
-        return cls(reply=turn.reply, calls=dict(turn.calls))
+        retry = retry_object(turn.retry) if turn.retry else None
+        return cls(reply=turn.reply, calls=dict(turn.calls), retry=retry)
 
 
 class Snapshots:
@@ -69,7 +72,7 @@ class Snapshots:
     async def of_rows(self, rows: Sequence[SessionRow]) -> list[Json]:
         """`Session` objects of these rows, in their order."""
         spent = await self._money.of_sessions([row.id for row in rows])
-        return [session_object(row, activity=self._activity(row.id), spent=spent.get(row.id)) for row in rows]
+        return [session_object(row, live=self._live.of(row.id), spent=spent.get(row.id)) for row in rows]
 
     async def session(self, session_id: UUID) -> Json:
         """
@@ -80,11 +83,6 @@ class Snapshots:
         if session_id not in found:
             raise RequestError("not_found", f"there is no session {session_id}")
         return found[session_id]
-
-    def _activity(self, session_id: UUID) -> str | None:
-        """What the session's turn does now, if it runs in this process."""
-        turn = self._live.of(session_id)
-        return None if turn is None else "tool" if turn.tool else "thinking"
 
     async def turns(self, session: Session, rows: Sequence[TurnRow]) -> list[Json]:
         costs = await self._money.of_turns([row.id for row in rows])
@@ -98,11 +96,9 @@ class Snapshots:
         """Those that `messages` of the session ask for, in order. `live`: of the turn that runs here, by call id."""
         wanted = {call["id"] for message in messages for call in message["tool_calls"]} | live.keys()
         found = await self._core.session_turns.calls({message["turn_id"] for message in messages})
-        calls = [stored_call(session_id, stored) for stored in found if stored.record.call_id in wanted]
-        for call in calls:
-            if call["title"] is None and call["call_id"] in live:
-                call["title"] = live[call["call_id"]]["title"]
-        return _without_long_results(calls)
+        return _without_long_results(
+            [stored_call(session_id, stored) for stored in found if stored.record.call_id in wanted]
+        )
 
     def approval(self, row: PendingApproval) -> Json:
         proposals, profile = self._core.desk.proposals(row), self._core.profiles.get(row.profile_id)
@@ -138,6 +134,7 @@ class Snapshots:
             "has_more": page.has_older or len(messages) < len(page.messages),
             "active_turn_id": active,
             "open_reply": reply,
+            "retry": live.retry if live.retry and live.retry["turn_id"] == active else None,
             "tools": await self.calls(session_id, messages, live.calls),
             "approvals": pending,
             "queue": await self.queue(session_id),

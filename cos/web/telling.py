@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from cos.agent.events import (
@@ -32,7 +31,7 @@ from cos.core.live import (
 )
 from cos.web.frames import Notice
 from cos.web.money import CALL_RECORDED
-from cos.web.objects import completed_turn, message_object, started_turn
+from cos.web.objects import completed_turn, message_object, retry_object, started_turn
 
 if TYPE_CHECKING:
     from cos.agent.events import AgentEvent
@@ -47,7 +46,9 @@ DELTAS: Final[dict[type[object], str]] = {
     MessageDelta: "session.message.delta",
     ThinkingDelta: "session.thinking.delta",
 }
-_CHANGES_ROW: Final = (TurnStarted, TurnCompleted, ApprovalRequested, ApprovalResolved, ContextUpdated, ToolEvent)
+_CHANGES_ROW: Final = (
+    *(TurnStarted, TurnCompleted, ApprovalRequested, ApprovalResolved, ContextUpdated, ToolEvent, RetryScheduled),
+)
 
 
 class Telling:
@@ -60,6 +61,8 @@ class Telling:
         """Tell it to whom it concerns; `channel`: of its session, when somebody watches that."""
         if type(event) in DELTAS:  # By far most events are these.
             assert isinstance(event, MessageDelta | ThinkingDelta)
+            if self._hub.live.is_retrying(event.turn.session_id):
+                self._hub.keeper.wake(session=event.turn.session_id)
             turn = self._hub.live.see(event)
             if channel is not None and not turn.is_torn:
                 place = {"turn_id": event.turn.turn_id, "message_id": event.message_id}
@@ -128,6 +131,7 @@ class Telling:
             case TurnStarted():
                 channel.known.is_news(("turn", event.turn.turn_id, True), {})
                 channel.tell(Notice(action="session.turn.started", payload=started_turn(event)))
+                self._hub.keeper.wake(queue=event.turn.session_id)  # Its prompt waited for a moment.
             case TurnCompleted():
                 channel.known.is_news(("turn", event.turn.turn_id, False), {})
                 channel.tell(Notice(action="session.turn.completed", payload=completed_turn(event)))
@@ -136,13 +140,7 @@ class Telling:
                 channel.known.is_news(("message", event.message_id), {})
                 channel.tell(Notice(action="session.message.added", payload=_added(event)))
             case RetryScheduled():
-                payload = {
-                    "turn_id": event.turn.turn_id,
-                    "attempt": event.attempt,
-                    "reason": event.reason,
-                    "at": event.at + timedelta(seconds=event.delay_seconds),
-                }
-                channel.tell(Notice(action="session.retry.scheduled", payload=payload, key="retry"))
+                channel.tell(Notice(action="session.retry.scheduled", payload=retry_object(event), key="retry"))
             case TurnNotice():
                 payload = {"turn_id": event.turn.turn_id, "level": event.level, "text": event.text}
                 channel.tell(Notice(action="session.notice", payload=payload))

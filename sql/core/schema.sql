@@ -1,4 +1,4 @@
--- Schema 1. Whoever changes this file raises the number.
+-- Schema 2. Whoever changes this file raises the number.
 -- The whole current truth of the core's tables. Runs once per version of this text, under one advisory lock; every
 -- statement may run again.
 
@@ -32,6 +32,10 @@ ALTER TABLE sessions ADD COLUMN IF NOT EXISTS forked_from_session_id uuid REFERE
 ALTER TABLE sessions ADD COLUMN IF NOT EXISTS seen_at timestamptz DEFAULT now();
 -- The newest model call: {"model", "used", "window"}, tokens; how full the context is.
 ALTER TABLE sessions ADD COLUMN IF NOT EXISTS context json;
+-- Of the message that began it: the same message, when it comes again, begins no other.
+ALTER TABLE sessions ADD COLUMN IF NOT EXISTS client_message_id text;
+CREATE UNIQUE INDEX IF NOT EXISTS sessions_client_message ON sessions (client_message_id)
+    WHERE client_message_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS sessions_by_activity ON sessions (last_activity_at DESC, id DESC);
 -- What may be news: few rows, however many sessions there are.
 CREATE INDEX IF NOT EXISTS sessions_with_news ON sessions (last_activity_at DESC, id DESC)

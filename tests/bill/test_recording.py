@@ -248,10 +248,15 @@ async def test_reprice_touches_only_what_has_no_price(core_url: str, tmp_path: P
     async with bill_bench(core_url, tmp_path, price) as bill:
         owner = bill.reports._ledger
         prices = bill.plugins.registrations["bill"].cli["cost"].__self__.prices  # type: ignore[attr-defined]
+        bill.events.clear()
         tried = await owner.reprice(prices, dry_run=True)
+        assert not bill.events
         assert [row["cost_usd"] for row in await bill.calls()] == [7, None, None]
         done = await owner.reprice(prices, dry_run=False)
         assert tried == done
+        (told,) = bill.events
+        assert isinstance(told, CallRecorded)
+        assert (told.turn, told.ordinal, told.cost_usd) == (turn, 2, done.cost_usd)
         assert (done.priced, done.still_unpriced, done.cost_usd) == (1, 1, Decimal("0.0029"))
         assert [row["cost_usd"] for row in await bill.calls()] == [7, Decimal("0.0029"), None]
         await bill.assert_rollup_equals_rows()

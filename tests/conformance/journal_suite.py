@@ -76,6 +76,14 @@ def next_turn(turn: TurnInfo) -> TurnInfo:
     return replace(turn, turn_id=new_id())
 
 
+async def a_session_is_begun_once_by_the_same_message(it: JournalUnderTest) -> None:
+    first = NewSession(profile_id="home", source="web", title="one", client_message_id=str(new_id()))
+    session_id = await it.journal.create_session(first)
+    assert await it.journal.create_session(first) == session_id
+    assert await it.journal.create_session(replace(first, client_message_id=str(new_id()))) != session_id
+    assert await it.journal.create_session(replace(first, client_message_id=None)) != session_id
+
+
 async def messages_come_back_as_they_went_in(it: JournalUnderTest) -> None:
     turn = await opened(it.journal)
     block = {"type": "thinking", "thinking": "", "signature": "x/+=", "z": 1, "a": 1.0}
@@ -384,6 +392,7 @@ async def another_profile_is_refused(it: JournalUnderTest) -> None:
 
 
 CHECKS = [
+    a_session_is_begun_once_by_the_same_message,
     messages_come_back_as_they_went_in,
     order_of_keys_and_spelling_of_numbers_are_kept,
     only_what_cannot_be_stored_is_replaced,

@@ -23,7 +23,7 @@ from cos.agent.providers.scripted import Script, called, said
 from cos.agent.records import ApprovalAnswer, TurnStatus
 from cos.agent.tags import merge_tags
 from cos.agent.tools import Tool
-from cos.core.live import ReplyGrew, Resync, SessionEvent, SessionTouched, SessionUpdated
+from cos.core.live import QueueChanged, ReplyGrew, Resync, SessionEvent, SessionTouched, SessionUpdated
 from cos.core.neighbours import Neighbours
 from cos.core.plugin_events import event_from, event_text
 from cos.core.postgres.database import Database
@@ -244,6 +244,8 @@ async def test_a_message_left_behind_a_turn_that_ended_is_started(process: Calla
     await one.idle(accepted.session_id)
     assert await other.sessions.queue(accepted.session_id)
     await other.dispatcher.go_on()
+    told = [event for event in other.events if isinstance(event, QueueChanged)]
+    assert told[-1].waiting == 0, "the surfaces of the process that took it hear of it"
     assert (await other.when(1, TurnCompleted))[0].text == "2"
     await other.dispatcher.go_on()
 

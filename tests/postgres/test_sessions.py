@@ -18,6 +18,7 @@ from cos.core.errors import SessionError
 from cos.core.postgres.database import Database
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.sessions import Sessions
+from cos.core.sessions import TakenIn
 
 
 async def session(
@@ -111,5 +112,5 @@ async def test_the_queue_is_first_in_first_out_and_keeps_one_of_the_same(databas
     turn = TurnInfo(profile_id="home", session_id=row.id, turn_id=new_id())
     await journal.start_turn(turn, UserMessage(text="a"), message_id=ids[0])
     assert [waiting.message.text for waiting in await sessions.queue(row.id)] == ["d"]
-    assert await sessions.turn_of(row.id, "m1") == turn.turn_id
-    assert await sessions.turn_of(row.id, "m2") is None
+    assert await sessions.taken_in(row.id, "m1") == TakenIn(message_id=ids[0], turn_id=turn.turn_id)
+    assert await sessions.taken_in(row.id, "m2") is None

@@ -14,11 +14,11 @@ from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.messages import AssistantMessage, ToolCall, ToolResultMessage, UserMessage
 from cos.agent.providers.scripted import said
-from cos.agent.records import ToolCallRecord, ToolCallStatus
+from cos.agent.records import ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.tags import merge_tags
 from cos.agent.tools import CallDescription
 from cos.core.errors import DatabaseError, LostTurnError
-from cos.core.live import CoreEvent
+from cos.core.live import CoreEvent, SessionTouched
 from cos.core.postgres.approvals import Approvals
 from cos.core.postgres.database import Connection, Database
 from cos.core.postgres.journal import PostgresJournal
@@ -105,6 +105,30 @@ async def test_what_waited_behind_the_turn_of_a_gone_process_pauses(core_url: st
         while len(closed) < 2:
             closed += await sweep_orphans(database, PostgresJournal(database))
     assert [(await sessions.get(turn.session_id)).queue_paused for turn in turns] == [True, False]
+
+
+async def test_what_a_process_left_between_two_turns_pauses_until_one_begins(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was killed after one turn, before the next: nothing is open that anybody could find."""
+    journal, sessions, told = PostgresJournal(database), Sessions(database), list[CoreEvent]()
+    turn = await open_turn(database)
+    session = await sessions.get(turn.session_id)
+    await sessions.enqueue(session, new_id(), UserMessage(text="later"), "cli", None, "queue")
+    sweeper = Sweeper(database, journal, told.append)
+
+    async def is_paused_after(seconds: float) -> bool:
+        monkeypatch.setattr("cos.core.postgres.sweep.LEFT_SECONDS", seconds)
+        await sweeper.sweep()
+        return (await sessions.get(session.id)).queue_paused
+
+    assert not await is_paused_after(0), "its turn runs"
+    await journal.finish_turn(turn, TurnStatus.COMPLETED)
+    assert not await is_paused_after(60), "whoever ran the turn is about to go on"
+    assert await is_paused_after(0)
+    assert [event.session_id for event in told if isinstance(event, SessionTouched)] == [session.id]
+    await journal.start_turn(replace(turn, turn_id=new_id()), UserMessage(text="go on"))
+    assert not (await sessions.get(session.id)).queue_paused
 
 
 async def cut(admin: psycopg.Connection, database: Database, *, all_of_it: bool) -> None:

@@ -16,11 +16,12 @@ from cos.agent.messages import AssistantMessage, UserMessage
 from cos.agent.provider import ModelReply, ProviderUnavailable, StreamStarted, TextChunk, ThinkingChunk
 from cos.agent.providers.scripted import MODEL, Script, called, said
 from cos.agent.records import TurnStatus
+from cos.core.call_titles import title_of_call
 from cos.core.sessions import TurnRow
 from cos.tui import wording
 from cos.tui.conversation import Conversation
 from cos.tui.conversations import KEPT_UNUSED, Conversations
-from cos.tui.history import entries_of, title_of_call
+from cos.tui.history import entries_of
 from cos.tui.live_events import apply_event
 from cos.tui.transcript import AssistantText, Entry, Notice, Thinking, ToolCall, TurnHeader
 from cos.tui.transcript import UserMessage as UserEntry

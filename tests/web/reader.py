@@ -20,6 +20,8 @@ class Watched:
     messages: dict[str, Json] = field(default_factory=dict)
     streaming: dict[str, str] = field(default_factory=dict)
     """Text of messages that are not there yet."""
+    streamed_in: dict[str, str] = field(default_factory=dict)
+    """Their turns, by message."""
     outputs: dict[str, str] = field(default_factory=dict)
     tools: dict[str, Json] = field(default_factory=dict)
     queue: Json = field(default_factory=dict)
@@ -55,6 +57,7 @@ class Watched:
             case "message.delta" if payload["message_id"] not in self.messages:
                 text = self.streaming.get(payload["message_id"], "")
                 self.streaming[payload["message_id"]] = text + payload["text"]
+                self.streamed_in[payload["message_id"]] = payload["turn_id"]
             case "tool.output":
                 self.outputs[payload["call_id"]] = self.outputs.get(payload["call_id"], "") + payload["text"]
             case "tool.updated":
@@ -81,6 +84,7 @@ class Watched:
         self.turns = {key: turn for key, turn in self.turns.items() if key not in gone}
         self.messages = {key: it for key, it in self.messages.items() if it["turn_id"] not in gone}
         self.tools = {key: it for key, it in self.tools.items() if it["turn_id"] not in gone}
+        self.streaming = {key: text for key, text in self.streaming.items() if self.streamed_in[key] not in gone}
 
     def _begin(self, snapshot: Json) -> None:
         self.turns = {turn["id"]: turn for turn in snapshot["turns"]}
@@ -89,6 +93,7 @@ class Watched:
         self.queue = snapshot["queue"]
         reply = snapshot["open_reply"]
         self.streaming = {reply["message_id"]: reply["text"]} if reply else {}
+        self.streamed_in = {reply["message_id"]: snapshot["active_turn_id"]} if reply else {}
         self.outputs = {}
 
 

@@ -6,6 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
+import pytest
+
 from cos.agent.messages import reply_text
 from cos.agent.provider import StreamStarted, TextChunk
 from cos.agent.providers.scripted import MODEL, called, said
@@ -208,6 +210,31 @@ async def test_queue_title_and_tags(dashboard: Served) -> None:
         assert tagged["payload"]["tags"] == ["client:acme"]
         await other.until(lambda frame: frame["action"] == "session.updated" and frame["payload"]["tags"])
         assert (await client.ask("session.seen", session_id=session_id))["payload"]["state"] == "idle"
+
+
+async def test_a_message_that_was_seen_waiting_for_a_moment_waits_no_more_when_its_turn_begins(
+    dashboard: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between being kept and being taken it waits: whoever looks just then is told so."""
+    dashboard.model.add(said("one"), said("two"))
+    dispatcher, looked = dashboard.core.dispatcher, asyncio.Event()
+    start_next = dispatcher._start_next
+
+    async def when_looked_at(session_id: UUID, wanted: UUID | None = None) -> UUID | None:
+        await dispatcher.announce_queue(session_id)
+        await looked.wait()
+        return await start_next(session_id, wanted)
+
+    async with dashboard.client() as client, dashboard.client() as other:
+        session_id = (await sent(client, "first"))["session_id"]
+        seen = await subscribed(client, session_id)
+        await ended(client, session_id)
+        monkeypatch.setattr(dispatcher, "_start_next", when_looked_at)
+        sending = asyncio.create_task(sent(other, "second", session_id=session_id))
+        await client.when(lambda: seen.queue["waiting"])
+        looked.set()
+        await sending
+        await client.when(lambda: not seen.queue["waiting"] and seen.texts == ["one", "two"])
 
 
 async def test_wrong_requests_are_answered_and_harm_nothing(dashboard: Served) -> None:

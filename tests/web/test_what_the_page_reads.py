@@ -130,9 +130,27 @@ async def test_arguments_are_edited_before_they_run(dashboard: Served) -> None:
         assert (call["status"], call["args"]) == ("ok", {"command": "echo ho", "timeout": 7})
         assert "ho" in call["result"]
     (stored,) = (await dashboard.get(f"/api/sessions/{session_id}/messages"))[1]["tools"]
-    assert (stored["args"], stored["title"], call["title"]) == (call["args"], None, None), (
+    assert (stored["args"], stored["title"], call["title"]) == (call["args"], "$ echo ho", "$ echo ho"), (
         "nothing says what did not run"
     )
+
+
+async def test_calls_that_nobody_was_asked_about_have_the_same_title_live_and_later(dashboard: Served) -> None:
+    calls: list[tuple[str, str, Json]] = [
+        ("c1", "read_file", {"path": "a.txt", "offset": 2}),
+        ("c2", "search_files", {"pattern": "x+", "path": "."}),
+        ("c3", "no_such_tool", {"n": 1}),
+        ("c4", "memory", {"action": "add", "content": "likes tea\nand milk"}),
+    ]
+    dashboard.model.add(called(*calls), said("done"))
+    async with dashboard.client() as client:
+        session_id = (await sent(client, "look"))["session_id"]
+        seen = await subscribed(client, session_id)
+        await ended(client, session_id)
+        live = {call_id: call["title"] for call_id, call in seen.tools.items()}
+    stored = (await dashboard.get(f"/api/sessions/{session_id}/messages"))[1]["tools"]
+    assert {call["call_id"]: call["title"] for call in stored} == live
+    assert live == {"c1": "a.txt", "c2": "x+", "c3": "no_such_tool", "c4": "likes tea"}
 
 
 async def test_a_request_of_a_child_names_it_and_its_root(core_home: CoreHome) -> None:
@@ -171,8 +189,15 @@ async def test_cost_of_the_demo_is_told_apart_from_money(dashboard: Served) -> N
 
 
 @pytest.mark.parametrize(
-    ("calls", "unpriced", "lost", "known"), [(0, 0, 0, True), (3, 2, 1, False), (2, 0, 2, False), (3, 1, 1, True)]
-)
-def test_cost_that_nobody_knows_is_null_and_never_zero(calls: int, unpriced: int, lost: int, *, known: bool) -> None:
-    spent = Spent.of(replace(Figures.none(), calls=calls, unpriced=unpriced, lost=lost)).fields
+    ("calls", "unpriced", "lost", "tokens", "usd", "known"),
+    [
+        (0, 0, 0, 0, 0, True), (3, 2, 1, 0, 0, False), (2, 0, 2, 0, 0, False), (3, 1, 1, 7, 1, True),
+        (3, 0, 0, 0, 0, False), (3, 0, 0, 7, 0, True), (3, 1, 0, 7, 0, False),
+    ],
+)  # fmt: skip
+def test_cost_that_nobody_knows_is_null_and_never_zero(
+    calls: int, unpriced: int, lost: int, tokens: int, usd: int, *, known: bool
+) -> None:
+    figures = replace(Figures.none(), calls=calls, unpriced=unpriced, lost=lost, output_tokens=tokens)
+    spent = Spent.of(replace(figures, cost_usd=Decimal(usd))).fields
     assert (spent["cost_usd"] is not None, spent["unpriced"], spent["lost"]) == (known, unpriced, lost)

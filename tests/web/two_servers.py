@@ -269,6 +269,8 @@ class Trial:
         texts = [row["text"] for row in self._rows(_TEXTS, ids=self._round.sessions)]
         assert sorted(set(texts)) == sorted(texts), "nothing is there twice"
         assert self._round.accepted <= set(texts), "nothing that was taken is lost"
+        twice = self._rows("SELECT title FROM sessions GROUP BY title HAVING count(*) > 1")
+        assert not twice, "a message begins one session"
 
     async def _check_seen(self) -> None:
         """Each client comes to see what is stored."""

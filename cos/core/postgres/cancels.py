@@ -54,6 +54,10 @@ class Cancels:
         When that turn is being stopped already, the queue goes on after it: the message came in later.
         """
         await self._ask(self._sql["make_way"], {"session_id": session_id, "message_id": message_id, "reason": reason})
+        return await self.open_turn(session_id)
+
+    async def open_turn(self, session_id: UUID) -> OpenTurn | None:
+        """The one that runs in the session, here or elsewhere."""
         rows = await self._database.fetch(self._sql["open_turn_of"], {"session_id": session_id})
         return OpenTurn(**rows[0]) if rows else None
 

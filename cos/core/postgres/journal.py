@@ -50,16 +50,17 @@ class PostgresJournal:
         self._open_replies = OpenReplies(database)
 
     async def create_session(self, session: NewSession) -> UUID:
-        session_id = new_id()
-        row = asdict(session) | {"id": session_id, "tags": list(session.tags)}
+        row = asdict(session) | {"id": new_id(), "tags": list(session.tags)}
         row["title"] = storable(session.title) if session.title else None
 
-        async def work(connection: Connection) -> None:
-            await connection.execute(self._sql["create_session"], row)
+        async def work(connection: Connection) -> UUID:
+            created = await (await connection.execute(self._sql["create_session"], row)).fetchone()
+            assert created is not None
+            session_id: UUID = created["id"]
             await tell_session(connection, self._database, session_id, session.profile_id)
+            return session_id
 
-        await self._database.transaction(work, piped=True)
-        return session_id
+        return await self._database.transaction(work, piped=True)
 
     async def load_history(self, session_id: UUID) -> list[Message]:
         rows = await self._database.fetch(self._sql["load_history"], {"session_id": session_id})

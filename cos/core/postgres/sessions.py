@@ -16,7 +16,17 @@ from cos.core.postgres.database import Connection, Database, Row
 from cos.core.postgres.statements import core_statements
 from cos.core.postgres.teller import tell_session
 from cos.core.postgres.turn_waiting import Waiting, waiting_of
-from cos.core.sessions import MessageRow, OpenReply, QueuedMessage, Session, Transcript, TurnRow, meter_of, usage_of
+from cos.core.sessions import (
+    MessageRow,
+    OpenReply,
+    QueuedMessage,
+    Session,
+    TakenIn,
+    Transcript,
+    TurnRow,
+    meter_of,
+    usage_of,
+)
 
 if TYPE_CHECKING:
     from cos.agent.steering import DeliveryMode
@@ -190,11 +200,11 @@ class Sessions:
 
         await self._database.transaction(work, piped=True)
 
-    async def turn_of(self, session_id: UUID, client_message_id: str) -> UUID | None:
-        """The turn that the message with this client id got, if it has one."""
+    async def taken_in(self, session_id: UUID, client_message_id: str) -> TakenIn | None:
+        """What became of the message with this client id; None when it has not come yet."""
         key = {"session_id": session_id, "client_message_id": client_message_id}
-        rows = await self._database.fetch(self._sql["turn_of_client_message"], key)
-        return rows[0]["id"] if rows else None
+        rows = await self._database.fetch(self._sql["taken_in"], key)
+        return TakenIn(**rows[0]) if rows else None
 
 
 async def enqueue_in(connection: Connection, queued: QueuedMessage, place: Row) -> bool:

@@ -1,4 +1,5 @@
 """Closes the turns of processes that are gone: their calls get results, their approvals expire, the session goes on.
+The queues that such a process left between two turns pause.
 
 A process is gone when nobody holds the lock named by its boot id and no connection bears that id. All its connections
 may have been cut at once, as when the server is started again: then it takes its lock again before it writes anything,
@@ -18,6 +19,7 @@ from cos.core.errors import DatabaseError
 from cos.core.live import SessionTouched
 from cos.core.postgres.database import Connection, Database, Row, boot_key
 from cos.core.postgres.statements import core_statements
+from cos.core.postgres.teller import tell_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +34,8 @@ FIRST_SWEEP_SECONDS: Final = 6.0
 """After the start: then the server is old enough for it, and a process that died just before is gone."""
 RETURN_SECONDS: Final = 5.0
 """How long a living process may take to come back to a server that was started again; see `Pulse`."""
+LEFT_SECONDS: Final = 5.0
+"""A queue that could go on and does not for so long was left."""
 OwnerState = Literal["lives", "away", "gone"]
 _ENDED: Final = "the program ended while this turn ran"
 _LOST: Final = "the program lost this turn when it began"
@@ -58,10 +62,16 @@ class Sweeper:
         return True
 
     async def sweep(self, turn_id: UUID | None = None) -> list[TurnInfo]:
-        """Close the open turns (only `turn_id` unless None) whose owner is gone; return the closed ones."""
+        """Close the open turns (only `turn_id` unless None) whose owner is gone; return the closed ones.
+
+        Without `turn_id` the queues pause, too, that a process has left between two turns.
+        """
         found = await look_for_owners(self._database, self._journal, turn_id)
         closed = [turn for turn, state in found if state == "gone"]
         self._say(closed)
+        if turn_id is None:
+            for session_id, profile_id in await pause_left(self._database):
+                self._publish(SessionTouched(session_id=session_id, profile_id=profile_id))
         return closed
 
     async def close_left(self, turn_id: UUID) -> bool:
@@ -85,8 +95,32 @@ class Sweeper:
 
 
 async def sweep_orphans(database: Database, journal: PostgresJournal) -> list[TurnInfo]:
-    """Close every open turn whose owner is gone."""
-    return [turn for turn, state in await look_for_owners(database, journal) if state == "gone"]
+    """Close every open turn whose owner is gone, and let the queues pause that were left between two turns."""
+    closed = [turn for turn, state in await look_for_owners(database, journal) if state == "gone"]
+    await pause_left(database)
+    return closed
+
+
+async def pause_left(database: Database) -> list[tuple[UUID, str]]:
+    """Let the queues pause with which nobody goes on; their sessions, each with its profile.
+
+    A living process begins the next turn at once or, as after an outage, when it can: that ends the pause.
+    """
+    sql, paused = core_statements("journal"), []
+    for row in await database.fetch(sql["left_queues"], {"id": None, "seconds": LEFT_SECONDS}):
+
+        async def work(connection: Connection, row: Row = row) -> bool:
+            await connection.execute(sql["lock_session"], {"session_id": row["id"]})
+            key = {"id": row["id"], "seconds": LEFT_SECONDS}
+            if await (await connection.execute(sql["left_queues"], key)).fetchone() is None:
+                return False
+            await connection.execute(sql["pause_left_queue"], {"session_id": row["id"]})
+            await tell_session(connection, database, row["id"], row["profile_id"])
+            return True
+
+        if await database.transaction(work):
+            paused.append((row["id"], row["profile_id"]))
+    return paused
 
 
 async def look_for_owners(

@@ -11,7 +11,7 @@ from cos.core.plugin_api import PluginEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRecorded(PluginEvent):
-    """The cost of an attempt of a model call is stored."""
+    """The cost of an attempt of a model call is stored: when it ended, or when it was priced later."""
 
     type: ClassVar[str] = "bill.call_recorded"
     ordinal: int

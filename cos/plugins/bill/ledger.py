@@ -7,17 +7,21 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from cos.agent.events import Usage
+from cos.agent.identity import TurnInfo
+from cos.agent.tags import Tag
 from cos.plugins.bill.calls import price_row
-from cos.plugins.bill.prices import Question
+from cos.plugins.bill.events import CallRecorded
+from cos.plugins.bill.prices import MADE_UP, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
+    from uuid import UUID
 
     from cos.core.plugin_api import PluginConnection, PluginContext, PluginDatabase
     from cos.plugins.bill.budgets import Budgets, BudgetState
     from cos.plugins.bill.calls import Call, Ending
-    from cos.plugins.bill.prices import PriceBook
+    from cos.plugins.bill.prices import Price, PriceBook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +145,12 @@ class Ledger:
         ]
 
     async def reprice(self, prices: PriceBook, *, dry_run: bool) -> Repriced:
-        """Price the rows that have no price. Rows that have one are never touched."""
+        """Price the rows that have no price. Rows that have one are never touched.
+
+        One call of each turn is told, whoever reads the turn's cost then has all of it.
+        """
         await prices.load()
+        told: dict[UUID, CallRecorded] = {}
 
         async def work(connection: PluginConnection) -> Repriced:
             await connection.execute(self._sql["lock"])
@@ -156,9 +164,13 @@ class Ledger:
                 if not dry_run:
                     key = {"turn_id": row["turn_id"], "ordinal": row["ordinal"]}
                     await connection.execute(self._sql["price_call"], key | price_row(price))
+                    told[row["turn_id"]] = _recorded(row, price)
             return Repriced(priced=found, cost_usd=total, still_unpriced=len(rows) - found)
 
-        return await self.database.transaction(work)
+        repriced = await self.database.transaction(work)
+        for event in told.values():
+            self._ctx.publish(event)
+        return repriced
 
     async def _states(self, connection: PluginConnection, call: Call, timezone: str) -> list[BudgetState]:
         if not self._budgets:
@@ -169,6 +181,20 @@ class Ledger:
         """Also when the row could not be written before the request left."""
         await connection.execute(self._sql["open_call"], ending.call.row(self.database.owner_key))
         await connection.execute(self._sql["end_call"], ending.row())
+
+
+def _recorded(row: dict[str, Any], price: Price) -> CallRecorded:
+    turn = TurnInfo(
+        profile_id=row["profile_id"], session_id=row["session_id"], turn_id=row["turn_id"],
+        parent_turn_id=row["parent_turn_id"], tags=tuple(Tag(tag) for tag in row["tags"]), depth=row["depth"],
+    )  # fmt: skip
+    return CallRecorded(
+        turn=turn, ordinal=row["ordinal"], model=row["response_model"] or row["model"], cause=row["cause"],
+        status=row["status"], cost_usd=price.cost_usd, is_made_up=price.source == MADE_UP,
+        input_tokens=row["input_tokens"], output_tokens=row["output_tokens"],
+        cache_read_tokens=row["cache_read_tokens"], cache_write_5m_tokens=row["cache_write_5m_tokens"],
+        cache_write_1h_tokens=row["cache_write_1h_tokens"], ttft_ms=row["ttft_ms"], duration_ms=row["duration_ms"],
+    )  # fmt: skip
 
 
 def _question(row: dict[str, Any]) -> Question:

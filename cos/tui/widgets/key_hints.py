@@ -52,7 +52,7 @@ class KeyHints(Footer):
 def _unbound(key: FooterKey) -> FooterKey:
     """The same key. Textual binds its own to the footer, which holds them for ever: thousands in a day."""
     return FooterKey(
-        key.key, key.key_display, key.description, key.action, disabled=key.disabled, tooltip=key.tooltip or ""
+        key.key, key.key_display, key.description, key.action, disabled=key.disabled, tooltip=str(key.tooltip or "")
     )
 
 

@@ -47,8 +47,9 @@ FROM gone WHERE c.owner_key = gone.owner_key AND c.status = 'running'
 RETURNING c.turn_id, c.ordinal;
 
 -- name: unpriced
-SELECT turn_id, ordinal, provider, base_url, model, response_model, started_at, is_partial, input_tokens,
-       output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens
+SELECT turn_id, ordinal, session_id, profile_id, parent_turn_id, tags, depth, provider, base_url, model, response_model,
+       cause, status, started_at, is_partial, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,
+       cache_write_1h_tokens, ttft_ms, duration_ms
 FROM model_calls
 WHERE cost_usd IS NULL AND status NOT IN ('running', 'lost')
 ORDER BY turn_id, ordinal FOR UPDATE;

@@ -1,7 +1,12 @@
 -- name: create_session
-INSERT INTO sessions (id, profile_id, source, title, tags, parent_session_id, root_session_id)
+-- The one that the same message began before, if there is one, as it is.
+INSERT INTO sessions (id, profile_id, source, title, tags, parent_session_id, root_session_id, client_message_id)
 VALUES (%(id)s, %(profile_id)s, %(source)s, %(title)s, %(tags)s, %(parent_session_id)s,
-        COALESCE((SELECT root_session_id FROM sessions WHERE id = %(parent_session_id)s), %(id)s));
+        COALESCE((SELECT root_session_id FROM sessions WHERE id = %(parent_session_id)s), %(id)s),
+        %(client_message_id)s)
+ON CONFLICT (client_message_id) WHERE client_message_id IS NOT NULL
+DO UPDATE SET client_message_id = excluded.client_message_id
+RETURNING id;
 
 -- name: load_history
 SELECT body::text AS body FROM messages WHERE session_id = %(session_id)s AND active ORDER BY ordinal;
@@ -20,6 +25,16 @@ UPDATE queued_messages s SET mode = 'queue'
 WHERE s.session_id = %(session_id)s AND s.mode = 'steer'
   AND (s.goes_with_id IS NULL OR s.goes_with_id IS DISTINCT FROM %(prompt_id)s)
   AND NOT EXISTS (SELECT 1 FROM queued_messages p WHERE p.id = s.goes_with_id);
+
+-- name: left_queues
+-- Queues that could go on and with which nobody has gone on for so many seconds: whoever was to is gone.
+SELECT s.id, s.profile_id FROM sessions s
+WHERE s.id IN (SELECT q.session_id FROM queued_messages q) AND NOT s.queue_paused
+  AND (%(id)s::uuid IS NULL OR s.id = %(id)s)
+  AND NOT EXISTS (SELECT FROM queued_messages q WHERE q.session_id = s.id
+                  AND q.created_at > clock_timestamp() - make_interval(secs => %(seconds)s))
+  AND NOT EXISTS (SELECT FROM turns t WHERE t.session_id = s.id AND (t.completed_at IS NULL
+                  OR t.completed_at > clock_timestamp() - make_interval(secs => %(seconds)s)));
 
 -- name: pause_left_queue
 -- Whoever would have gone on with it is gone.
@@ -42,6 +57,8 @@ RETURNING id, body::text AS body, client_message_id;
 SELECT call_id FROM tool_calls WHERE session_id = %(session_id)s;
 
 -- name: start_turn
+-- The queue goes on after it.
+WITH going AS (UPDATE sessions SET queue_paused = false WHERE id = %(session_id)s AND queue_paused)
 INSERT INTO turns (id, session_id, profile_id, parent_turn_id, ordinal, tags, depth, owner_boot_id, client_message_id)
 VALUES (%(id)s, %(session_id)s, %(profile_id)s, %(parent_turn_id)s,
         (SELECT COALESCE(max(ordinal), 0) + 1 FROM turns WHERE session_id = %(session_id)s),

@@ -90,10 +90,15 @@ WHERE id = %(session_id)s AND queue_paused <> %(paused)s
   AND (NOT %(paused)s OR NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND t.completed_at IS NULL))
 RETURNING profile_id;
 
--- name: turn_of_client_message
-SELECT id FROM turns WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s
+-- name: taken_in
+-- A message that waits, the prompt of a turn, or what went into a running one.
+SELECT id AS message_id, NULL::uuid AS turn_id FROM queued_messages
+WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s
 UNION ALL
-SELECT turn_id FROM messages WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s;
+SELECT (SELECT m.id FROM messages m WHERE m.turn_id = t.id ORDER BY m.ordinal LIMIT 1), t.id FROM turns t
+WHERE t.session_id = %(session_id)s AND t.client_message_id = %(client_message_id)s
+UNION ALL
+SELECT id, turn_id FROM messages WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s;
 
 -- name: turn_of_message
 SELECT t.id, t.session_id, t.profile_id, t.parent_turn_id, t.ordinal, t.tags, t.depth, t.status, t.started_at,

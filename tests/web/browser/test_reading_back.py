@@ -152,7 +152,6 @@ def test_what_has_no_price_says_so_until_it_is_priced(dash: Dash, api: ApiServer
     dash.program.setting("[bill.prices.nobody-knows]\ninput = 1_000_000\noutput = 0\n")
     done = dash.program.run("cost", "reprice")
     assert done.returncode == 0, done.stderr
-    page.reload()
     for place in places:
         expect(page.locator(place)).to_contain_text("$")
     say(page, "hello again")

@@ -3,6 +3,8 @@
  * A turn that has ended never runs again, whatever comes later.
  */
 
+import { triedWords } from './words.js';
+
 /** @typedef {{turn_id: string, text: string, thinking: string}} Reply */
 
 const MOST_OUTPUT = 60000;
@@ -125,15 +127,26 @@ function grow(model, payload, part) {
 function reply(model, { message_id: id, turn_id: turnId }) {
   const found = model.replies.get(id) ?? { turn_id: turnId, text: '', thinking: '' };
   model.replies.set(id, found);
-  model.retries.delete(turnId);
+  retried(model, turnId);
   return found;
+}
+
+/** The wait is over: what stays is why there was one. */
+function retried(model, turnId) {
+  const retry = model.retries.get(turnId);
+  if (retry) say(model, turnId, { level: 'warning', text: triedWords(retry) });
+  model.retries.delete(turnId);
+}
+
+function say(model, turnId, notice) {
+  model.notices.set(turnId, [...(model.notices.get(turnId) ?? []), notice]);
 }
 
 function turnChanged(model, turn) {
   const isNew = !model.turns.has(turn.id);
   putTurn(model, turn);
   if (turn.status !== 'running') {
-    model.retries.delete(turn.id);
+    retried(model, turn.id);
     for (const [id, open] of model.replies) if (open.turn_id === turn.id && !open.text) model.replies.delete(id);
   }
   return isNew ? null : new Set([turn.id]);
@@ -152,6 +165,8 @@ function snapshot(model, payload) {
   for (const message of payload.messages) model.messages.set(message.id, message);
   for (const call of payload.tools ?? []) putCall(model, call);
   model.replies.clear();
+  model.retries.clear();
+  if (payload.retry) model.retries.set(payload.retry.turn_id, payload.retry);
   if (payload.open_reply) {
     const { message_id: id, text, thinking } = payload.open_reply;
     model.replies.set(id, { turn_id: payload.active_turn_id, text: text ?? '', thinking: thinking ?? '' });
@@ -188,11 +203,13 @@ const TAKERS = {
     const open = model.replies.get(message.id);
     if (open?.thinking) model.thinking.set(message.id, open.thinking);
     model.replies.delete(message.id);
+    retried(model, message.turn_id);
     return model.turns.has(message.turn_id) ? new Set([message.turn_id]) : null;
   },
   'session.message.delta': (model, payload) => grow(model, payload, 'text'),
   'session.thinking.delta': (model, payload) => grow(model, payload, 'thinking'),
   'session.tool.updated': (model, call) => {
+    retried(model, call.turn_id);
     putCall(model, call);
     return new Set([call.turn_id]);
   },
@@ -206,11 +223,12 @@ const TAKERS = {
     return new Set();
   },
   'session.retry.scheduled': (model, retry) => {
+    retried(model, retry.turn_id);
     model.retries.set(retry.turn_id, retry);
     return new Set([retry.turn_id]);
   },
   'session.notice': (model, { turn_id: turnId, level, text }) => {
-    model.notices.set(turnId, [...(model.notices.get(turnId) ?? []), { level, text }]);
+    say(model, turnId, { level, text });
     return new Set([turnId]);
   },
   'session.cost.changed': (model, { turns, ...spent }) => {

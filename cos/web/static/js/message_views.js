@@ -1,5 +1,6 @@
 /** The pieces of a turn besides its calls: what you said, what was answered, thinking, notices. Each has `node`. */
 
+import { tick } from './clock.js';
 import { el, sanitised, setAttribute, setText } from './dom.js';
 import { LiveMarkdown } from './live_markdown.js';
 import * as words from './words.js';
@@ -92,8 +93,10 @@ export class NoticeView {
     this.node = el('p', { class: 'notice' });
   }
 
-  update({ text, tone }) {
-    setText(this.node, words.exact(text));
+  /** @param {{text?: string, words?: () => string, tone: string}} notice `words` are said anew every second */
+  update({ text, words: ticking, tone }) {
+    if (ticking) tick(this.node, () => words.exact(ticking()));
+    else setText(this.node, words.exact(text ?? ''));
     this.node.className = `notice tone-${tone}`;
   }
 }

@@ -1,7 +1,7 @@
 /** Messages that wait for the turn to end, each with a way out. */
 
 import { arrange, button, byId, el, setText } from './dom.js';
-import { oneLine } from './words.js';
+import { oneLine, queueWaits } from './words.js';
 
 const MODES = { steer: 'steers', now: 'stops the turn' };
 
@@ -17,11 +17,11 @@ export class QueueView {
     this.#resume.addEventListener('click', resume);
   }
 
-  /** @param {{waiting: {id: string, text: string, mode?: string}[], paused: boolean}} queue */
-  update({ waiting, paused }) {
+  /** @param {{waiting: {id: string, text: string, mode?: string}[], paused: boolean}} queue @param {{isRunning: boolean, isChild: boolean}} session */
+  update({ waiting, paused }, { isRunning, isChild }) {
     this.#node.hidden = waiting.length === 0;
-    this.#resume.hidden = !paused;
-    setText(this.#head, paused ? `‖ queue paused: ${waiting.length} waiting` : `» queued ${waiting.length}`);
+    this.#resume.hidden = isChild || !paused;
+    setText(this.#head, `${paused ? '‖' : '»'} ${waiting.length} waiting: ${queueWaits({ isRunning, paused, isChild })}`);
     arrange(this.#list, waiting.map((item) => this.#row(item)));
   }
 

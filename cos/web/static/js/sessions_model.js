@@ -4,7 +4,7 @@ import { read } from './api.js';
 import { Emitter } from './emitter.js';
 
 const WAITING = new Set(['waiting_approval', 'waiting_answer']);
-const RUNNING = new Set(['thinking', 'tool', 'running']);
+const RUNNING = new Set(['thinking', 'tool', 'retrying', 'running']);
 
 /** Emits `change`, and `trouble` with words when the list could not be read. */
 export class SessionsModel extends Emitter {
@@ -126,9 +126,9 @@ export function isRunning(row) {
 
 function rank(row) {
   if (WAITING.has(row.state)) return 0;
-  if (row.pressing ?? row.state === 'done_unseen') return RUNNING.has(row.state) || row.state === 'queued' ? 2 : 1;
   if (RUNNING.has(row.state)) return 2;
-  return row.state === 'queued' ? 3 : 4;
+  if (row.queued) return 3;
+  return row.unseen && !row.archived ? 1 : 4;
 }
 
 /** A request that waits longest comes first; else what happened last. A child that needs you lifts its parents. */

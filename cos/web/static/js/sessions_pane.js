@@ -176,16 +176,16 @@ class Row {
 
   #word(row, state) {
     const queued = row.queued ? `, queued ${row.queued}` : '';
+    const word = row.archived ? state.word : words.restingWords(row);
     if ((isWaiting(row) || isRunning(row)) && row.state_since) {
       tick(this.state, () => `${state.word} ${words.span(since(row.state_since))}${queued}`);
       return;
     }
     if (!row.last_activity_at) {
       stopTick(this.state);
-      setText(this.state, state.word);
+      setText(this.state, word);
       return;
     }
-    const word = row.state === 'queued' ? `queued ${row.queued ?? ''}`.trim() : state.word;
     tick(this.state, () => `${word} · ${age(row.last_activity_at)}`);
   }
 }

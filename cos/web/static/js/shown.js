@@ -102,7 +102,7 @@ export class Shown extends Emitter {
   seen() {
     const session = this.session;
     const isInSight = !document.hidden && byId('conversation').getClientRects().length > 0;
-    if (session === null || !isInSight || !['done_unseen', 'failed', 'interrupted'].includes(session.state)) return;
+    if (session === null || !isInSight || !session.unseen) return;
     const what = `${session.id} ${session.state_since}`;
     if (what === this.#seenOf || !this.connection.isOpen) return;
     this.#seenOf = what;
@@ -133,7 +133,10 @@ export class Shown extends Emitter {
   #draw() {
     this.head.update(this.id ? (this.session ?? { title: '…' }) : null);
     this.composer.setRunning(this.model?.active != null);
-    this.queue.update(this.model?.queue ?? { waiting: [], paused: false });
+    this.queue.update(this.model?.queue ?? { waiting: [], paused: false }, {
+      isRunning: this.model?.active != null,
+      isChild: (this.session?.parent_session_id ?? null) !== null,
+    });
     byId('edit-open').hidden = this.session === null;
   }
 }

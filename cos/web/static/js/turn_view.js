@@ -119,7 +119,7 @@ function entriesOf(model, turn) {
   }
   for (const [id, reply] of model.replies) if (reply.turn_id === turn.id) addLive(found, id, reply);
   for (const call of model.callsOf(turn.id)) if (!seen.has(call.call_id)) addCall(found, model, call);
-  for (const notice of noticesOf(model, turn)) found.push({ key: `notice ${notice.text}`, kind: 'notice', args: [notice] });
+  for (const notice of noticesOf(model, turn)) found.push({ key: `notice ${notice.key ?? notice.text}`, kind: 'notice', args: [notice] });
   return found;
 }
 
@@ -161,7 +161,7 @@ function noticesOf(model, turn) {
   const found = (model.notices.get(turn.id) ?? []).map(({ level, text }) => ({ text, tone: LEVELS[level] ?? 'quiet' }));
   const retry = model.retries.get(turn.id);
   if (retry && turn.status === 'running') {
-    found.push({ text: `↻ retrying (${retry.attempt}): ${retry.reason}`, tone: 'waiting' });
+    found.push({ key: 'retry', words: () => `↻ ${words.retryWords(retry, Date.parse(retry.at) - now())}`, tone: 'waiting' });
   }
   if (turn.error) found.push({ text: `✗ ${turn.error}`, tone: 'failed' });
   else if (REASONS[turn.stop_reason]) found.push({ text: REASONS[turn.stop_reason], tone: 'waiting' });

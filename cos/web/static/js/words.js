@@ -7,7 +7,10 @@ export const SESSION_STATES = {
   thinking: { glyph: '◐', word: 'thinking', tone: 'active' },
   running: { glyph: '●', word: 'running', tone: 'active' },
   tool: { glyph: '◆', word: 'tool', tone: 'active' },
+  retrying: { glyph: '↻', word: 'retrying', tone: 'active' },
   queued: { glyph: '»', word: 'queued', tone: 'active' },
+  queue_paused: { glyph: '‖', word: 'queue paused', tone: 'active' },
+  request_expired: { glyph: '◷', word: 'request expired', tone: 'news' },
   done_unseen: { glyph: '✓', word: 'done unseen', tone: 'news' },
   failed: { glyph: '✗', word: 'failed', tone: 'failed' },
   cancelled: { glyph: '⊘', word: 'cancelled', tone: 'quiet' },
@@ -31,8 +34,33 @@ export const CALL_STATES = {
   unknown: { glyph: '?', word: 'unknown', tone: 'waiting' },
 };
 
+/** States whose word says that they were not seen. */
+const NEWS = new Set(['done_unseen', 'request_expired']);
+
 export const sessionState = (state) => SESSION_STATES[state] ?? { glyph: '·', word: String(state), tone: 'quiet' };
 export const callState = (status) => CALL_STATES[status] ?? { glyph: '?', word: String(status), tone: 'waiting' };
+
+/** The state of a session that rests, with what waits there and whether it was seen. @param {any} row a Session */
+export function restingWords(row) {
+  const { word } = sessionState(row.state);
+  if (row.state === 'queued' || row.state === 'queue_paused') return `${word} ${row.queued}`;
+  if (row.queued) return `${word}, ${row.queued} wait${row.queued === 1 ? 's' : ''}, paused`;
+  return row.unseen && !NEWS.has(row.state) ? `${word} unseen` : word;
+}
+
+/** What a message in the queue waits for, and so what lets it go on. @param {{isRunning: boolean, paused: boolean, isChild: boolean}} how */
+export function queueWaits({ isRunning, paused, isChild }) {
+  if (isChild && !isRunning) return 'the child agent has ended';
+  return paused ? 'paused until your next message' : 'for the running turn to end';
+}
+
+/** Why and when a model call is tried again. @param {any} retry @param {number} ms left */
+export function retryWords({ reason, attempt, max_attempts: most }, ms) {
+  return `${reason}. Trying again in ${Math.max(0, Math.ceil(ms / 1000))} s (attempt ${attempt + 1} of ${most}); Stop stops it`;
+}
+
+/** What stays of it when it was tried again. */
+export const triedWords = ({ reason, attempt, max_attempts: most }) => `${reason} (attempt ${attempt} of ${most})`;
 
 /** `42s`, `5m 23s`, `1h 2m`: floored, never negative. @param {number} ms */
 export function duration(ms) {
@@ -108,7 +136,8 @@ function plainDecimal(decimal) {
 export function cost(spent) {
   const { cost_usd: usd, unpriced, lost } = spent;
   const isUnknown = Boolean(unpriced || lost);
-  if (usd === null || usd === undefined || !/[1-9]/.test(usd)) return isUnknown ? 'no price' : '';
+  const isUnreported = usd === null && unpriced === 0;
+  if (usd === null || usd === undefined || !/[1-9]/.test(usd)) return isUnknown || isUnreported ? 'no price' : '';
   return `${money(usd)}${isMadeUp(spent) ? ' demo' : ''}${isUnknown ? ' +?' : ''}`;
 }
 
