@@ -50,6 +50,8 @@ async def test_a_full_disk_is_said_in_the_status_line_and_what_is_sent_is_stored
         ballast = filled(small_disk / "ballast")
         large = "".join(f"{number:08}" for number in range(200_000))
         await chat.say(f"large {large}")
+        await chat.told("This is long")
+        await chat.pilot.press("enter")
         await chat.until(lambda: "the disk of the database is full" in str(chat.main.status_line.content))
         ballast.unlink()
         await chat.until(lambda: "db ok" in str(chat.main.status_line.content))

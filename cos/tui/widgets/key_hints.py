@@ -51,9 +51,11 @@ class KeyHints(Footer):
 
 def _unbound(key: FooterKey) -> FooterKey:
     """The same key. Textual binds its own to the footer, which holds them for ever: thousands in a day."""
-    return FooterKey(
+    same = FooterKey(
         key.key, key.key_display, key.description, key.action, disabled=key.disabled, tooltip=str(key.tooltip or "")
     )
+    same.set_reactive(FooterKey.compact, False)
+    return same
 
 
 def whole(keys: Sequence[FooterKey], width: int, needed: str = "") -> list[FooterKey]:
