@@ -101,6 +101,35 @@ def test_reading_files_outside_by_the_folder_that_a_repository_names_is_found(wo
     assert program_of_repository(parse("git diff"), workspace, workspace) == "its setting core.worktree"
 
 
+def test_a_folder_that_a_repository_names_within_the_workspace_is_found(workspace: Path) -> None:
+    """git goes there by itself, and into the repositories that are there."""
+    plant(repository(workspace / "elsewhere" / "sub"), "diff.external")
+    git(workspace, "config", "core.worktree", "../elsewhere")
+    git(workspace / "elsewhere", "--git-dir=../.git", "--work-tree=.", "add", "sub")
+    assert program_of_repository(parse("git status"), workspace, workspace) == "its setting core.worktree"
+
+
+def test_a_value_does_not_pass_for_a_name(workspace: Path) -> None:
+    git(workspace, "config", "remote.o.uploadpack", "/bin/x.url")
+    assert program_of_repository(parse("git show"), workspace, workspace) == "its setting remote.o.uploadpack"
+
+
+def test_a_repository_whose_branch_is_not_born_is_looked_at(workspace: Path) -> None:
+    bare = workspace / "bare"
+    (bare / "objects").mkdir(parents=True)
+    (bare / "refs").mkdir()
+    (bare / "HEAD").symlink_to("refs/heads/main")
+    (bare / "config").write_text("[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = /bin/x\n")
+    assert program_of_repository(parse("git status"), workspace, bare) == "its setting core.fsmonitor"
+
+
+@pytest.mark.parametrize("line", ["git log -p --submodule=diff", "git diff --submodule", "git diff --subm=diff HEAD"])
+def test_going_into_repositories_that_only_commits_name_is_not_reading(workspace: Path, line: str) -> None:
+    assert command_risk(line) == "execute"
+    git(workspace, "config", "diff.submodule", "diff")
+    assert program_of_repository(parse("git log -p"), workspace, workspace) == "its setting diff.submodule"
+
+
 def test_a_folder_that_a_line_goes_into_and_a_repository_inside_are_looked_at(workspace: Path) -> None:
     plant(repository(workspace / "sub" / "deep"), "diff.external")
     for line, found in {"git status": None, "cd sub && cd deep && git diff": "its setting diff.external"}.items():

@@ -104,7 +104,7 @@ def _shortened(option: str) -> bool:
     name = option[2:].partition("=")[0] if option.startswith("--") else ""
     return len(name) > 1 and any(
         full.startswith(name)
-        for full in ("output", "ext-diff", "textconv", "exec", "filters", "batch-command", "stdin")
+        for full in ("output", "ext-diff", "textconv", "exec", "filters", "batch-command", "stdin", "submodule")
     )
 
 

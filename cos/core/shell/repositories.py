@@ -25,16 +25,14 @@ _HARMLESS: Final = re.compile(
     r"|eol|safecrlf|abbrev|quotepath|untrackedcache|splitindex|preloadindex|commitgraph|multipackindex|sparsecheckout"
     r"|sparsecheckoutcone|whitespace|longpaths|protectntfs|protecthfs|compression|checkstat|trustctime|commentchar|hookspath)"
     r"|extensions\.(?:worktreeconfig|objectformat|refstorage|relativeworktrees|noop)"
-    r"|remote\..*\.(?:url|pushurl|fetch|push|tagopt|prune|prunetags|mirror|gh-resolved)"
+    r"|remote\..+\.(?:url|pushurl|fetch|push|tagopt|prune|prunetags|mirror|gh-resolved)"
     r"|branch\..*|user\.(?:name|email|signingkey)|(?:commit|tag|push)\.gpgsign|gpg\.format"
     r"|(?:pull|push|fetch|rebase|merge|init|gc|maintenance|status|advice|color|rerere|i18n|apply|am)\.[a-z]+"
     r"|merge\..*\.name|color\.[^\n]*|submodule\..*\.(?:url|active|branch|update)|submodule\.active"
-    r"|diff\.(?:algorithm|renames|renamelimit|mnemonicprefix|noprefix|colormoved|context|submodule|ignoresubmodules)"
-    r"|log\.(?:date|decorate|follow|abbrevcommit)|lfs\.repositoryformatversion|lfs\.(?:.*\.)?access)(?:\n.*)?"
-    r"|core\.fsmonitor\n(?:true|false)",
-    re.DOTALL,
+    r"|diff\.(?:algorithm|renames|renamelimit|mnemonicprefix|noprefix|colormoved|context|ignoresubmodules)"
+    r"|log\.(?:date|decorate|follow|abbrevcommit)|lfs\.repositoryformatversion|lfs\.(?:.*\.)?access)"
 )
-_WORKTREE = "core.worktree\n"
+"""Names only: what comes after a name may be anything."""
 
 
 def program_of_repository(parsed: Parsed, workspace: Path, cwd: Path) -> str | None:
@@ -56,23 +54,34 @@ def _named(folder: Path, workspace: Path, nested: int) -> str | None:
 
 
 def _is_repository(folder: Path) -> bool:
-    return (folder / ".git").exists() or (folder / "HEAD").exists()
+    """A link as its HEAD may point to a branch that is not there yet."""
+    return os.path.lexists(folder / ".git") or os.path.lexists(folder / "HEAD")
 
 
 def _setting(folder: Path, workspace: Path) -> str | None:
     fields = _git(folder, "config", "--list", "--show-scope", "-z").split("\0")
     for scope, setting in zip(fields[::2], fields[1::2], strict=False):
-        if scope not in {"local", "worktree"} or _HARMLESS.fullmatch(setting):
-            continue
-        if not (setting.startswith(_WORKTREE) and _is_inside(folder, setting.removeprefix(_WORKTREE), workspace)):
-            return f"its setting {setting.partition(chr(10))[0]}"
+        name, _, value = setting.partition("\n")
+        if name == "diff.submodule":
+            is_harmless = value in {"short", "log"}  # Else git works in each repository that any commit names.
+        elif scope not in {"local", "worktree"}:
+            is_harmless = True
+        elif name == "core.worktree":
+            is_harmless = _is_around(folder, value, workspace)
+        elif name == "core.fsmonitor":
+            is_harmless = value in {"true", "false"}
+        else:
+            is_harmless = _HARMLESS.fullmatch(name) is not None
+        if not is_harmless:
+            return f"its setting {name}"
     return None
 
 
-def _is_inside(folder: Path, worktree: str, workspace: Path) -> bool:
-    """A submodule's repository lies elsewhere and names its folder; one outside would be read by git all the same."""
+def _is_around(folder: Path, worktree: str, workspace: Path) -> bool:
+    """A submodule's repository lies elsewhere and names its folder; any other would be read by git all the same."""
     repository = _git(folder, "rev-parse", "--absolute-git-dir").removesuffix("\n")
-    return Path(os.path.realpath(Path(repository, worktree))).is_relative_to(workspace)
+    real = Path(os.path.realpath(Path(repository, worktree)))
+    return real.is_relative_to(workspace) and Path(os.path.realpath(folder)).is_relative_to(real)
 
 
 def _hook(folder: Path) -> str | None:
