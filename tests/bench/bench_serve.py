@@ -145,10 +145,15 @@ async def texts(watchers: list[Watcher]) -> dict[str, str]:
             late = {"session_id": session_id}
             watched = client.reader.sessions.pop(session_id)
             await client.ask("session.subscribe", **late)
-            await client.when(partial(client.reader.sessions.__contains__, session_id))
+            await client.when(partial(_is_whole, client, session_id))
             (found[session_id],) = client.reader.sessions[session_id].texts
             client.reader.sessions[session_id] = watched
     return found
+
+
+def _is_whole(client: WebClient, session_id: str) -> bool:
+    seen = client.reader.sessions.get(session_id)
+    return seen is not None and "session.snapshot" in seen.actions
 
 
 def measure(run: Run) -> Iterable[Row]:
