@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from cos.agent.ids import new_id
+from cos.core.commands import parse_command
 
 if TYPE_CHECKING:
     from cos.tui.outgoing import Outgoing
@@ -60,8 +61,8 @@ class UnsentMessages:
 
     @property
     def texts(self) -> list[str]:
-        """Of all places."""
-        return [message.outgoing.text for message in self._messages]
+        """Of all places. A command that is being carried out is none, such as the one that quits."""
+        return [it.outgoing.text for it in self._messages if it.why or parse_command(it.outgoing.text) is None]
 
     def move_refused(self, session_id: UUID, place: Place) -> None:
         """The session is gone: what it did not take goes along to another place."""

@@ -214,6 +214,17 @@ async def test_ctrl_d_quits_only_when_nothing_waits_and_nothing_runs_H_049(core_
         assert chat.app.farewell is not None
 
 
+@pytest.mark.parametrize("begun", [False, True])
+async def test_the_command_quits_and_does_not_count_itself_as_lost(core_home: CoreHome, begun: bool) -> None:
+    core_home.script(said("one"))
+    async with chat_in(core_home) as chat:
+        if begun:
+            await chat.ask("hello")
+        await chat.say("/quit")
+        await chat.until(lambda: not chat.app.is_running)
+        assert chat.app.not_stored == []
+
+
 async def test_drafts_stay_with_their_sessions(core_home: CoreHome) -> None:
     core_home.script(said("a"), said("b"))
     async with chat_in(core_home) as chat:

@@ -104,8 +104,9 @@ class MainScreen(PanesScreen):
         self.approvals.disarm()
 
     def on_screen_resume(self) -> None:
-        """What lay above is gone: the card has just come into view."""
-        self.approvals.disarm()
+        """What lay above is gone: the card has just come into view. An app that ends while it starts has none."""
+        for pane in self.query(ApprovalsPane):
+            pane.disarm()
         if self._is_covered:
             self._is_covered = False
             self._left()
