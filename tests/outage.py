@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     import psycopg
 
 
+def cut_connections(admin: psycopg.Connection, database: str) -> None:
+    """Back once they are gone: a statement must not meet one that is about to go."""
+    admin.execute("SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = %s", [database])
+
+
 class Outage:
     """Of one database."""
 
@@ -29,9 +34,7 @@ class Outage:
 
     def begin(self) -> None:
         self._allow(False)
-        self._admin.execute(
-            "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = %s", [self._name]
-        )
+        cut_connections(self._admin, self._name)
 
     def end(self) -> None:
         self._allow(True)

@@ -18,7 +18,7 @@ from cos.agent.errors import CosError
 from cos.agent.records import ApprovalAnswer
 from cos.agent.text import exact, visible
 from cos.cli.opening import StartRequest, close_database, open_database
-from cos.core.answer_words import by_whom
+from cos.core.answer_words import decided
 from cos.core.config import load_config
 from cos.core.effective import Flags
 from cos.core.paths import Paths
@@ -107,8 +107,7 @@ async def _answer(
 
 def _already(counted: ApprovalAnswer, at: datetime | None = None) -> str:
     """`already denied by you (app), at 14:02:11`."""
-    by = by_whom(counted.answered_by)
-    return f"already {counted.decision}{by and f' {by}'}{f', at {at.astimezone():%Y-%m-%d %H:%M:%S}' if at else ''}"
+    return f"already {decided(counted)}{f', at {at.astimezone():%Y-%m-%d %H:%M:%S}' if at else ''}"
 
 
 def _words(chosen: PendingApproval, text: str) -> ApprovalAnswer:

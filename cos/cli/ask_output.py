@@ -19,7 +19,7 @@ from cos.agent.events import (
 )
 from cos.agent.messages import AssistantMessage
 from cos.agent.text import visible
-from cos.core.answer_words import by_whom
+from cos.core.answer_words import decided
 from cos.core.event_json import event_object
 from cos.core.live import PluginEvent
 
@@ -175,7 +175,7 @@ def _line(event: CoreEvent) -> str | None:
         seconds = "" if event.record.duration_ms is None else f" after {event.record.duration_ms / 1000:.1f} s"
         return f"{event.name}: {event.record.status.value.replace('_', ' ')}{seconds}"
     if isinstance(event, ApprovalResolved):
-        return f"{event.name}: {event.answer.decision} {by_whom(event.answer.answered_by)}".rstrip()
+        return f"{event.name}: {decided(event.answer)}"
     if isinstance(event, RetryScheduled):
         return f"{event.reason}; attempt {event.attempt + 1} of {event.max_attempts} in {event.delay_seconds:.1f} s"
     return event.text if isinstance(event, Notice) else None

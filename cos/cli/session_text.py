@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cos.agent.messages import AssistantMessage, ToolResultMessage, UserMessage
 from cos.agent.records import ToolCallStatus, TurnStatus
 from cos.agent.text import visible
-from cos.core.answer_words import by_whom
+from cos.core.answer_words import decided
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +86,7 @@ def _state(record: ToolCallRecord) -> str:
     """What became of it, and who changed or denied it."""
     answer = record.approval
     if answer is not None and record.status is ToolCallStatus.DENIED and answer.decision == "denied":
-        return f" · denied {by_whom(answer.answered_by)}".rstrip()
+        return f" · {decided(answer)}"
     is_edited = answer is not None and answer.args is not None
     return f" · {record.status}" + (" · edited" if is_edited else "")
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from cos.agent.events import ApprovalRequested, ApprovalResolved
 from cos.agent.records import ApprovalAnswer
 from cos.agent.text import exact, visible
-from cos.core.answer_words import by_whom
+from cos.core.answer_words import decided
 from cos.core.questions import mark_word, meant_answer, numbered
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ class TerminalAnswers:
     async def _send(self, approval_id: UUID, answer: ApprovalAnswer) -> None:
         counted = await self._desk.answer(approval_id, answer)
         if counted != answer:
-            end = f"{counted.decision} {by_whom(counted.answered_by)}".rstrip()
-            print(f"cos: already answered: {end}", file=sys.stderr)
+            print(f"cos: already answered: {decided(counted)}", file=sys.stderr)
 
 
 def _shown(request: ApprovalRequested) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cos.agent.errors import CosError
 from cos.agent.records import ApprovalAnswer
-from cos.core.answer_words import by_whom
+from cos.core.answer_words import decided
 from cos.tui.headline import approval_card
 
 if TYPE_CHECKING:
@@ -130,5 +130,4 @@ class Answering:
 
     def _tell(self, answer: ApprovalAnswer, counted: ApprovalAnswer) -> None:
         if counted != answer:
-            end = f"{counted.decision} {by_whom(counted.answered_by)}".rstrip()
-            self._screen.notify(f"Already answered: {end}.", severity="warning", markup=False)
+            self._screen.notify(f"Already answered: {decided(counted)}.", severity="warning", markup=False)

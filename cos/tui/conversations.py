@@ -46,9 +46,9 @@ class Conversations:
         self._started: set[UUID] = set()
         """Sessions whose turn runs here."""
         self._clocks: dict[UUID, TurnClock] = {}
+        """Of running turns, here and elsewhere."""
         self._ended: dict[UUID, UUID] = {}
         """By session: the turn whose end was heard last. What was read from the tables before that is older."""
-        """Of running turns, here and elsewhere."""
         self._retries: dict[UUID, _Retry] = {}
 
     def of(self, session_id: UUID) -> Conversation:

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from cos.agent.records import ApprovalAnswer
-from cos.core.answer_words import by_whom
+from cos.core.answer_words import decided
 from cos.core.edited_args import NotArguments, args_of
 from cos.core.questions import meant_answer
 from cos.web.errors import RequestError
@@ -98,5 +98,4 @@ def _edited(pending: PendingApproval, wish: ApprovalRespond) -> Json:
 
 def _conflict(counted: ApprovalAnswer) -> RequestError:
     answer = {"status": counted.decision, "answered_by": counted.answered_by, "reason": counted.reason}
-    words = f"already answered: {counted.decision} {by_whom(counted.answered_by)}".rstrip()
-    return RequestError("conflict", words, {"answer": answer})
+    return RequestError("conflict", f"already answered: {decided(counted)}", {"answer": answer})

@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 
 import psutil
 
@@ -142,18 +141,10 @@ async def texts(watchers: list[Watcher]) -> dict[str, str]:
     for watcher in watchers:
         client = watcher._client
         for session_id in list(client.reader.sessions):
-            late = {"session_id": session_id}
             watched = client.reader.sessions.pop(session_id)
-            await client.ask("session.subscribe", **late)
-            await client.when(partial(_is_whole, client, session_id))
-            (found[session_id],) = client.reader.sessions[session_id].texts
+            (found[session_id],) = (await client.subscribed(session_id)).texts
             client.reader.sessions[session_id] = watched
     return found
-
-
-def _is_whole(client: WebClient, session_id: str) -> bool:
-    seen = client.reader.sessions.get(session_id)
-    return seen is not None and "session.snapshot" in seen.actions
 
 
 def measure(run: Run) -> Iterable[Row]:

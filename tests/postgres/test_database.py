@@ -22,6 +22,7 @@ from cos.core.postgres.database import Database, Row
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.open_replies import OpenReplies
 from tests.core_bench import core_bench
+from tests.outage import cut_connections
 
 
 async def test_fifty_turns_cancelled_at_random_moments_lose_no_connection(core_url: str, tmp_path: Path) -> None:
@@ -70,9 +71,7 @@ async def test_a_connection_that_the_server_dropped_is_replaced(
     database: Database, postgres_admin: psycopg.Connection
 ) -> None:
     rows = await database.fetch(b"SELECT current_database() AS name")
-    postgres_admin.execute(
-        "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = %s", [rows[0]["name"]]
-    )
+    cut_connections(postgres_admin, str(rows[0]["name"]))
     await database.hold_boot_lock()
     assert await database.fetch(b"SELECT 1 AS one") == [{"one": 1}]
 

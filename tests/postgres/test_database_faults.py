@@ -27,7 +27,7 @@ from cos.core.postgres.database import Database
 from cos.core.postgres.journal import PostgresJournal
 from tests.agent_bench import assert_answered
 from tests.fix_home import CoreHome, asked
-from tests.outage import filled, small_disk
+from tests.outage import cut_connections, filled, small_disk
 
 __all__ = ["small_disk"]
 
@@ -81,10 +81,7 @@ class Trouble:
         self.cut()
 
     def cut(self) -> None:
-        """Back once the connections are gone: a statement must not meet one that is about to go."""
-        self._admin.execute(
-            "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = %s", [self.name]
-        )
+        cut_connections(self._admin, self.name)
 
 
 @pytest.fixture

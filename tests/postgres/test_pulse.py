@@ -13,7 +13,7 @@ from cos.core.errors import DatabaseError
 from cos.core.postgres.database import Database
 from cos.core.postgres.listener import Listener
 from cos.core.postgres.pulse import Pulse
-from tests.outage import Outage
+from tests.outage import Outage, cut_connections
 
 
 @asynccontextmanager
@@ -73,10 +73,7 @@ async def test_one_lost_connection_is_no_outage(
 ) -> None:
     async with running(database.pulse) as said:
         for _ in range(2):
-            postgres_admin.execute(
-                "SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = %s",
-                [psycopg.conninfo.conninfo_to_dict(core_url)["dbname"]],
-            )
+            cut_connections(postgres_admin, str(psycopg.conninfo.conninfo_to_dict(core_url)["dbname"]))
             assert await database.fetch(b"SELECT 1")
             assert await database.pulse.ask() == ""
         assert said.empty()

@@ -15,7 +15,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
 from cos.web.server import Dashboard, listening_socket
-from tests.web.reader import Json, Reader
+from tests.web.reader import Json, Reader, Watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tests.fix_home import CoreHome
 
 PATIENCE_SECONDS = 30.0
+SNAPSHOT = "session.snapshot"
 
 
 @dataclass(slots=True)
@@ -64,6 +65,16 @@ class WebClient:
         """The payload of the next notification of this kind."""
         payload: Json = (await self.until(lambda frame: frame["action"] == action and frame["id"] is None))["payload"]
         return payload
+
+    async def subscribed(self, session_id: str, **more: Any) -> Watched:
+        """What is known of the session from now on, when the server has sent it whole."""
+        sessions = self.reader.sessions
+        before = sessions[session_id].actions.count(SNAPSHOT) if session_id in sessions else 0
+        answer = await self.ask("session.subscribe", session_id=session_id, **more)
+        assert answer["type"] == "response", answer
+        if not answer["payload"]["replayed"]:
+            await self.when(lambda: session_id in sessions and sessions[session_id].actions.count(SNAPSHOT) > before)
+        return sessions[session_id]
 
     async def _read(self) -> Json:
         return self.reader.take(str(await self.socket.recv()))

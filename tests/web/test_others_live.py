@@ -12,7 +12,7 @@ from cos.agent.providers.scripted import MODEL, called, said
 from cos.agent.records import ApprovalAnswer
 from cos.core.inbound import Inbound
 from tests.fix_home import asked
-from tests.web.test_sessions_live import sent, subscribed
+from tests.web.test_sessions_live import sent
 
 if TYPE_CHECKING:
     from tests.fix_home import CoreHome
@@ -31,7 +31,7 @@ async def test_many_turns_between_two_looks_are_all_told(dashboard: Served, core
     other = await core_home.open()
     session_id = (await asked(other, "0")).turn.session_id
     async with dashboard.client() as client:
-        seen = await subscribed(client, str(session_id))
+        seen = await client.subscribed(str(session_id))
         for number in range(1, 8):
             await asked(other, str(number), session_id)
         await client.when(lambda: len(seen.turns) == 8 and not seen.active)
@@ -44,7 +44,7 @@ async def test_turns_that_another_process_took_back_are_gone(dashboard: Served, 
     other = await core_home.open()
     session_id = (await asked(other, "first")).turn.session_id
     async with dashboard.client() as client:
-        seen = await subscribed(client, str(session_id))
+        seen = await client.subscribed(str(session_id))
         await asked(other, "second", session_id)
         await client.when(lambda: seen.texts == ["one", "two"])
         await other.dispatcher.dispatch(Inbound(text="/undo", profile_id="home", source="cli", session_id=session_id))
@@ -58,7 +58,7 @@ async def test_a_queue_that_is_again_as_it_was_is_told(dashboard: Served, core_h
     async with dashboard.client() as client:
         accepted = await sent(client, "first")
         session_id = accepted["session_id"]
-        seen = await subscribed(client, session_id)
+        seen = await client.subscribed(session_id)
         await other.edits.rename(UUID(session_id), "looked at")
         await client.until(
             lambda frame: frame["action"] == "session.updated" and frame["payload"]["title"] == "looked at"

@@ -15,7 +15,7 @@ from uuid import UUID
 import pytest
 
 from tests.web.fix_dashboard import client_of
-from tests.web.test_sessions_live import ended, subscribed
+from tests.web.test_sessions_live import ended
 
 if TYPE_CHECKING:
     import subprocess
@@ -54,7 +54,7 @@ async def test_one_line_says_that_it_is_ready_and_a_stop_is_clean(program: Progr
     async with client_of(url) as client:
         session_id = await began(client, "run a command")
         await client.told("approval.requested")
-        seen = await subscribed(client, session_id)
+        seen = await client.subscribed(session_id)
         process.send_signal(signal.SIGTERM)
         async with asyncio.timeout(30):
             await client.socket.wait_closed()
@@ -67,7 +67,7 @@ async def test_one_line_says_that_it_is_ready_and_a_stop_is_clean(program: Progr
     assert program.rows("SELECT status FROM approvals") == [("cancelled",)]
     process, url = serving(program)
     async with client_of(url) as client:
-        await subscribed(client, session_id)
+        await client.subscribed(session_id)
         answer = await client.ask("message.send", text="think", session_id=session_id)
         assert answer["payload"]["turn_id"] is not None, "the session goes on"
         seen = client.reader.sessions[session_id]
@@ -142,7 +142,7 @@ async def test_log_lines_are_json_and_tell_neither_content_nor_token(program: Pr
     await asyncio.to_thread(got, url, "/api/sessions?token=secret-in-query")
     async with client_of(url) as client:
         session_id = await began(client, "my secret words")
-        await subscribed(client, session_id)
+        await client.subscribed(session_id)
         await ended(client, session_id)
     health = json.loads((await asyncio.to_thread(got, url, "/healthz"))[1])
     assert health["status"] == "ok"
@@ -166,13 +166,13 @@ async def test_two_servers_on_one_database_work_for_each_other(program: Program)
     (first, url), (second, other_url) = serving(program), serving(program)
     async with client_of(url) as here, client_of(other_url) as there:
         session_id = await began(here, "run a command")
-        seen = await subscribed(there, session_id)
+        seen = await there.subscribed(session_id)
         asked = await there.told("approval.requested")
         answer = await there.ask(
             "approval.respond", approval_id=asked["id"], choice="once", content_hash=asked["content_hash"]
         )
         assert answer["payload"]["status"] == "allowed"
-        mine = await subscribed(here, session_id)
+        mine = await here.subscribed(session_id)
         for client in (here, there):
             await ended(client, session_id)
         (turn,) = mine.turns.values()
@@ -180,7 +180,7 @@ async def test_two_servers_on_one_database_work_for_each_other(program: Program)
         assert list(seen.messages) == list(mine.messages)
         assert seen.texts == mine.texts
         stopped = await began(here, "run a command")
-        await subscribed(here, stopped)
+        await here.subscribed(stopped)
         await here.told("approval.requested")
         assert (await there.ask("turn.cancel", session_id=stopped))["payload"] == {"cancelled": True}
         assert [it["status"] for it in (await ended(here, stopped)).turns.values()] == ["cancelled"]
@@ -199,7 +199,7 @@ async def test_h_117_when_the_process_is_killed_the_request_ends_with_its_turn(p
         process.wait()
     process, url = serving(program)
     async with client_of(url) as client:
-        seen = await subscribed(client, session_id)
+        seen = await client.subscribed(session_id)
         assert [turn["status"] for turn in seen.turns.values()] == ["interrupted"]
     assert json.loads((await asyncio.to_thread(got, url, "/api/approvals"))[1])["approvals"] == []
 

@@ -22,26 +22,11 @@ if TYPE_CHECKING:
     from tests.web.reader import Json, Watched
 
 
-SNAPSHOT = "session.snapshot"
-
-
 async def sent(client: WebClient, text: str, **more: Any) -> Json:
     answer = await client.ask("message.send", text=text, profile_id="home", **more)
     assert answer["type"] == "response", answer
     payload: Json = answer["payload"]
     return payload
-
-
-async def subscribed(client: WebClient, session_id: str, **more: Any) -> Watched:
-    """What the client knows of the session from now on."""
-    known = client.reader.sessions.get(session_id)
-    before = known.actions.count(SNAPSHOT) if known else 0
-    answer = await client.ask("session.subscribe", session_id=session_id, **more)
-    assert answer["type"] == "response", answer
-    sessions = client.reader.sessions
-    if not answer["payload"]["replayed"]:
-        await client.when(lambda: session_id in sessions and sessions[session_id].actions.count(SNAPSHOT) > before)
-    return sessions[session_id]
 
 
 async def ended(client: WebClient, session_id: str) -> Watched:
@@ -64,7 +49,7 @@ async def test_a_turn_that_a_client_began_and_watches(dashboard: Served) -> None
     dashboard.model.add(said("Hello **you**"))
     async with dashboard.client() as client:
         accepted = await sent(client, "hello", tags=["client:acme"], client_message_id="m1")
-        seen = await subscribed(client, accepted["session_id"])
+        seen = await client.subscribed(accepted["session_id"])
         await ended(client, accepted["session_id"])
         assert shown(seen) == await stored(dashboard.core, accepted["session_id"])
         assert seen.holes == 0
@@ -84,9 +69,9 @@ async def test_a_client_that_comes_in_the_middle_of_a_reply_has_all_of_it(dashbo
     dashboard.model.add(pieces)
     async with dashboard.client() as first, dashboard.client() as second:
         accepted = await sent(first, "hello")
-        before = await subscribed(first, accepted["session_id"])
+        before = await first.subscribed(accepted["session_id"])
         await first.when(lambda: "word49" in "".join(before.streaming.values()))
-        seen = await subscribed(second, accepted["session_id"])
+        seen = await second.subscribed(accepted["session_id"])
         assert list(seen.streaming.values()) == ["".join(f"word{number} " for number in range(50))]
         assert seen.active == [accepted["turn_id"]]
         cancelled = await second.ask("turn.cancel", session_id=accepted["session_id"], turn_id=accepted["turn_id"])
@@ -104,13 +89,13 @@ async def test_a_client_that_comes_back_gets_the_frames_it_missed(dashboard: Ser
     async with dashboard.client() as client:
         accepted = await sent(client, "first")
         session_id = accepted["session_id"]
-        await subscribed(client, session_id)
+        await client.subscribed(session_id)
         seen = await ended(client, session_id)
         boot_id = next(frame for frame in client.reader.notices if frame["action"] == "hello")["payload"]["boot_id"]
     await asked(dashboard.core, "second", UUID(session_id))
     async with dashboard.client() as client:
         client.reader.sessions[session_id] = seen
-        await subscribed(client, session_id, after_seq=seen.seq, boot_id=boot_id)
+        await client.subscribed(session_id, after_seq=seen.seq, boot_id=boot_id)
         await client.when(lambda: len(seen.turns) == 2 and not seen.active)
         assert seen.actions.count("session.snapshot") == 1
         assert (seen.holes, shown(seen)) == (0, await stored(dashboard.core, session_id))
@@ -126,12 +111,12 @@ async def test_a_turn_of_another_process_is_seen_to_its_end(dashboard: Served, c
     async with dashboard.client() as client:
         accepted = await other.dispatcher.dispatch(Inbound(text="hello", profile_id="home", source="cli"))
         session_id = str(accepted.session_id)
-        seen = await subscribed(client, session_id)
+        seen = await client.subscribed(session_id)
         whole = "".join(f"word{number} " for number in range(50))
         await client.when(lambda: whole in seen.streaming.values())
         assert [call["status"] for call in seen.tools.values()] == ["error"]
         async with dashboard.client() as late:
-            also = await subscribed(late, session_id)
+            also = await late.subscribed(session_id)
             await late.when(lambda: whole in also.streaming.values())
             assert (await late.ask("turn.cancel", session_id=session_id))["payload"] == {"cancelled": True}
             for one in (client, late):
@@ -147,7 +132,7 @@ async def test_h_117_an_approval_outlives_the_page_and_is_answered_once(dashboar
         accepted = await sent(page, "run it")
         await page.told("approval.requested")
     async with dashboard.client() as reloaded, dashboard.client() as other:
-        seen = await subscribed(reloaded, accepted["session_id"])
+        seen = await reloaded.subscribed(accepted["session_id"])
         (approval,) = (await dashboard.get("/api/approvals"))[1]["approvals"]
         assert seen.active == [accepted["turn_id"]]
         wrong = await other.ask("approval.respond", approval_id=approval["id"], choice="once", content_hash="x")
@@ -176,7 +161,7 @@ async def test_a_message_that_is_sent_again_changes_nothing(dashboard: Served) -
         again = await client.ask("message.send", **wishes)
         assert again["payload"] == first["payload"]
         session_id = first["payload"]["session_id"]
-        await subscribed(client, session_id)
+        await client.subscribed(session_id)
         await ended(client, session_id)
         more = {"text": "more", "session_id": session_id, "client_message_id": "m2"}
         answers = [await client.ask("message.send", **more) for _ in range(2)]
@@ -191,7 +176,7 @@ async def test_queue_title_and_tags(dashboard: Served) -> None:
     async with dashboard.client() as client, dashboard.client() as other:
         accepted = await sent(client, "first")
         session_id = accepted["session_id"]
-        seen = await subscribed(other, session_id)
+        seen = await other.subscribed(session_id)
         waiting = [await sent(client, f"queued {number}", session_id=session_id) for number in (1, 2)]
         assert [one["turn_id"] for one in waiting] == [None, None]
         await other.when(lambda: len(seen.queue["waiting"]) == 2)
@@ -227,7 +212,7 @@ async def test_a_message_that_was_seen_waiting_for_a_moment_waits_no_more_when_i
 
     async with dashboard.client() as client, dashboard.client() as other:
         session_id = (await sent(client, "first"))["session_id"]
-        seen = await subscribed(client, session_id)
+        seen = await client.subscribed(session_id)
         await ended(client, session_id)
         monkeypatch.setattr(dispatcher, "_start_next", when_looked_at)
         sending = asyncio.create_task(sent(other, "second", session_id=session_id))
@@ -269,7 +254,7 @@ async def test_a_deleted_session_is_told_to_everybody_and_watched_by_nobody(dash
     dashboard.model.add(said("Hello"))
     async with dashboard.client() as client:
         accepted = await sent(client, "hello")
-        await subscribed(client, accepted["session_id"])
+        await client.subscribed(accepted["session_id"])
         await ended(client, accepted["session_id"])
         await dashboard.core.edits.delete([UUID(accepted["session_id"])])
         assert await client.told("session.deleted") == {"session_id": accepted["session_id"]}
@@ -330,7 +315,7 @@ async def test_h_110_what_a_model_names_reaches_the_page_as_text(dashboard: Serv
     dashboard.model.add(called(("c1", attack, {attack: attack})), said(attack))
     async with dashboard.client() as client:
         accepted = await sent(client, attack)
-        seen = await subscribed(client, accepted["session_id"])
+        seen = await client.subscribed(accepted["session_id"])
         await ended(client, accepted["session_id"])
         assert seen.texts[-1] == attack
         path = f"/api/sessions/{accepted['session_id']}/messages"

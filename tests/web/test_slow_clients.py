@@ -16,7 +16,7 @@ from cos.agent.provider import StreamStarted, TextChunk
 from cos.agent.providers.scripted import MODEL, said
 from cos.web.outbox import MOST_BYTES
 from tests.fix_home import asked
-from tests.web.test_sessions_live import ended, sent, stored, subscribed
+from tests.web.test_sessions_live import ended, sent, stored
 
 if TYPE_CHECKING:
     from cos.agent.providers.scripted import Item
@@ -44,7 +44,7 @@ async def test_h_115_twenty_clients_that_read_nothing_while_a_tool_prints_20_mb(
         await hub.subscribe(client, end.turn.session_id, after_seq=None, boot_id=None)
         client.answer("{}")
     async with dashboard.client() as reading:
-        seen = await subscribed(reading, session_id)
+        seen = await reading.subscribed(session_id)
         tracemalloc.start()
         before = tracemalloc.get_traced_memory()[0]
         await flood(dashboard, end.turn, 20)
@@ -69,8 +69,8 @@ async def test_h_115_a_client_that_stops_reading_is_told_and_comes_back_with_a_c
     async with dashboard.client(max_queue=1) as slow, dashboard.client() as quick:
         accepted = await sent(quick, "hello")
         session_id = accepted["session_id"]
-        live = await subscribed(quick, session_id)
-        frozen = await subscribed(slow, session_id)
+        live = await quick.subscribed(session_id)
+        frozen = await slow.subscribed(session_id)
         turn = TurnInfo(profile_id="home", session_id=UUID(session_id), turn_id=UUID(accepted["turn_id"]))
         # It reads nothing from here on.
         for _ in range(40):
@@ -84,9 +84,9 @@ async def test_h_115_a_client_that_stops_reading_is_told_and_comes_back_with_a_c
         await quick.ask("turn.cancel", session_id=session_id)
         await slow.until(lambda frame: frame["action"] == "session.resync_required")
         assert slow.reader.resyncs == [session_id]
-        await subscribed(slow, session_id)
+        await slow.subscribed(session_id)
         if session_id in quick.reader.resyncs:
-            await subscribed(quick, session_id)
+            await quick.subscribed(session_id)
         for client in (slow, quick):
             await ended(client, session_id)
         texts = await stored(dashboard.core, session_id)
@@ -100,7 +100,7 @@ async def test_a_text_that_streams_fast_arrives_whole_in_few_frames(dashboard: S
     dashboard.model.add(pieces)
     async with dashboard.client() as client:
         accepted = await sent(client, "hello")
-        seen = await subscribed(client, accepted["session_id"])
+        seen = await client.subscribed(accepted["session_id"])
         await ended(client, accepted["session_id"])
         assert seen.texts == ["".join(piece.text for piece in pieces if isinstance(piece, TextChunk))]
         assert seen.actions.count("session.message.delta") < 500
@@ -117,7 +117,7 @@ async def test_each_session_has_its_own_sequence(dashboard: Served) -> None:
     first, second = await asked(dashboard.core, "a"), await asked(dashboard.core, "b")
     async with dashboard.client() as client:
         for end in (first, second):
-            await subscribed(client, str(end.turn.session_id))
+            await client.subscribed(str(end.turn.session_id))
         assert set(hub.channels) == {first.turn.session_id, second.turn.session_id}
         turn = TurnInfo(profile_id="home", session_id=second.turn.session_id, turn_id=new_id())
         dashboard.core.feed.publish(ToolOutput(turn=turn, call_id="c", name="t", text="x"))

@@ -10,7 +10,7 @@ from cos.agent.ids import new_id
 from cos.agent.provider import ProviderError, ProviderUnavailable, StreamStarted, TextChunk
 from cos.agent.providers.scripted import MODEL, called, said
 from tests.web.fix_dashboard import served
-from tests.web.test_sessions_live import ended, sent, subscribed
+from tests.web.test_sessions_live import ended, sent
 
 if TYPE_CHECKING:
     from tests.fix_home import CoreHome
@@ -63,7 +63,7 @@ async def test_a_queue_that_is_paused_is_told_apart_from_one_that_goes_on(dashbo
     dashboard.model.add([StreamStarted(MODEL), TextChunk("x"), "hang"], said("second"))
     async with dashboard.client() as client:
         session_id = (await sent(client, "first"))["session_id"]
-        await subscribed(client, session_id)
+        await client.subscribed(session_id)
         await sent(client, "second", session_id=session_id)
         await client.ask("turn.cancel", session_id=session_id)
         await _is(client, state="queue_paused", queued=1)

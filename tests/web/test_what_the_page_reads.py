@@ -15,7 +15,7 @@ from cos.web.money import Spent
 from tests.delegating import ScriptedAgents, delegates
 from tests.fix_home import asked
 from tests.web.fix_dashboard import served
-from tests.web.test_sessions_live import ended, sent, subscribed
+from tests.web.test_sessions_live import ended, sent
 
 if TYPE_CHECKING:
     from tests.fix_home import CoreHome
@@ -35,7 +35,7 @@ async def test_children_at_rest_are_read_by_their_parent(dashboard: Served) -> N
     async with dashboard.client() as client:
         begun = await client.ask("message.send", text="delegate something", profile_id="work")
         root_id = begun["payload"]["session_id"]
-        await subscribed(client, root_id)
+        await client.subscribed(root_id)
         await respond(client, await client.told("approval.requested"), "once")
         await ended(client, root_id)
     parent = (await dashboard.get(f"/api/sessions/{root_id}"))[1]
@@ -56,7 +56,7 @@ async def test_what_became_of_a_former_call_comes_with_its_message(dashboard: Se
     dashboard.model.add(called(("c2", "terminal", {"command": "sleep 60"})), said("later"))
     async with dashboard.client() as client:
         session_id = (await sent(client, "run it"))["session_id"]
-        await subscribed(client, session_id)
+        await client.subscribed(session_id)
         await respond(client, await client.told("approval.requested"), "deny", reason="not on a Monday")
         await ended(client, session_id)
         await sent(client, "run another", session_id=session_id)
@@ -77,7 +77,7 @@ async def test_the_diff_of_an_edit_stays_with_its_call(dashboard: Served) -> Non
     dashboard.model.add(called(("c1", "write_file", {"path": "a.txt", "content": "one\n"})), said("written"))
     async with dashboard.client() as client:
         session_id = (await sent(client, "write it"))["session_id"]
-        seen = await subscribed(client, session_id)
+        seen = await client.subscribed(session_id)
         approval = await client.told("approval.requested")
         assert "+one" in approval["diff"]
         await client.when(lambda: seen.tools.get("c1", {}).get("status") == "waiting")
@@ -93,7 +93,7 @@ async def test_what_is_kept_is_what_was_shown(dashboard: Served, scope: str) -> 
     dashboard.model.add(called(("c1", "terminal", {"command": COMMAND})), said("done"))
     async with dashboard.client() as client:
         session_id = (await sent(client, "run it"))["session_id"]
-        await subscribed(client, session_id)
+        await client.subscribed(session_id)
         approval = await client.told("approval.requested")
         assert approval["keeps"]["session"] == f"Until the session ends:\nallow terminal: {COMMAND}"
         file = dashboard.core.profiles["home"].config_file
@@ -118,7 +118,7 @@ async def test_arguments_are_edited_before_they_run(dashboard: Served) -> None:
     dashboard.model.add(called(("c1", "terminal", {"command": COMMAND, "timeout": 7})), said("done"))
     async with dashboard.client() as client:
         session_id = (await sent(client, "run it"))["session_id"]
-        seen = await subscribed(client, session_id)
+        seen = await client.subscribed(session_id)
         approval = await client.told("approval.requested")
         assert approval["editable"] == COMMAND
         for choice, edited in (("once", " "), ("once", "echo \u202e"), ("always", "echo ho"), ("deny", "echo ho")):
@@ -145,7 +145,7 @@ async def test_calls_that_nobody_was_asked_about_have_the_same_title_live_and_la
     dashboard.model.add(called(*calls), said("done"))
     async with dashboard.client() as client:
         session_id = (await sent(client, "look"))["session_id"]
-        seen = await subscribed(client, session_id)
+        seen = await client.subscribed(session_id)
         await ended(client, session_id)
         live = {call_id: call["title"] for call_id, call in seen.tools.items()}
     stored = (await dashboard.get(f"/api/sessions/{session_id}/messages"))[1]["tools"]
@@ -167,7 +167,7 @@ async def test_a_request_of_a_child_names_it_and_its_root(core_home: CoreHome) -
         assert (approval["session_title"], approval["root_title"]) == ("look left", "look around")
         assert (approval["root_session_id"], approval["session_id"] == root_id) == (root_id, False)
         await respond(client, approval, "once")
-        await subscribed(client, root_id)
+        await client.subscribed(root_id)
         await ended(client, root_id)
 
 

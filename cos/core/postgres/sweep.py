@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 SWEEP_SECONDS: Final = 60.0
-FIRST_SWEEP_SECONDS: Final = 6.0
-"""After the start: then the server is old enough for it, and a process that died just before is gone."""
 RETURN_SECONDS: Final = 5.0
 """How long a living process may take to come back to a server that was started again; see `Pulse`."""
+FIRST_SWEEP_SECONDS: Final = RETURN_SECONDS + 1
+"""After the start: then the server is old enough for it, and a process that died just before is gone."""
 LEFT_SECONDS: Final = 5.0
 """A queue that could go on and does not for so long was left."""
 OwnerState = Literal["lives", "away", "gone"]

@@ -101,15 +101,19 @@ class MainScreen(PanesScreen):
     def on_resize(self, event: events.Resize) -> None:
         if is_too_small(event.size):
             self.close_panes()
-        self.approvals.disarm()
+        self._disarm()
 
     def on_screen_resume(self) -> None:
-        """What lay above is gone: the card has just come into view. An app that ends while it starts has none."""
-        for pane in self.query(ApprovalsPane):
-            pane.disarm()
+        """What lay above is gone: the card has just come into view."""
+        self._disarm()
         if self._is_covered:
             self._is_covered = False
             self._left()
+
+    def _disarm(self) -> None:
+        """An app that ends while it starts has no card yet."""
+        for pane in self.query(ApprovalsPane):
+            pane.disarm()
 
     def on_screen_suspend(self) -> None:
         self._is_covered = True
