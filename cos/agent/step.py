@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cos.agent.retry import RetryPolicy
     from cos.agent.turn_state import TurnState
 
-_BREATH_SECONDS: Final = 0.005
+_BREATH_SECONDS: Final = 0.002
 """How long a stream that is there already is read on before everything else, such as a key, has its turn."""
 
 

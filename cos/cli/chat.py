@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import importlib
 import os
 import shlex
@@ -14,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cos.agent import garbage
 from cos.agent.tags import merge_tags
 from cos.core.paths import Paths
 from cos.core.switch import switched
@@ -22,6 +22,11 @@ from cos.tui.preferences import Preferences
 
 if TYPE_CHECKING:
     from cos.tui.core_port import CorePort
+
+_SWITCH_SECONDS = 0.001
+"""How long the thread that reads the keys waits for its turn while a stream is worked through; Python's own is 5 ms, of
+which one key needs several.
+"""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -33,10 +38,17 @@ def run(options: argparse.Namespace) -> int:
 
 def run_app(options: argparse.Namespace, open_core: OpenCore) -> int:
     """Run the app to its end; the exit code. `options`: session, resume and profile."""
+
+    async def open_for_long(say: Callable[[str], None]) -> CorePort:
+        core = await open_core(say)
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        garbage.collect_by_hand()
+        return core
+
     tags = merge_tags(options.tags)
     app = CosApp(
         Opening(
-            open_core=open_core,
+            open_core=open_for_long,
             session=options.session,
             resume=options.resume,
             profile=options.profile,
@@ -78,8 +90,6 @@ def _opener(options: argparse.Namespace) -> OpenCore:
             request = parts["opening"].StartRequest(env=os.environ, flags=flags, surface="tui", say=say)
             await coming.server
             core: CorePort = await parts["compose"].open_core(request)
-        gc.collect()
-        gc.freeze()
         return core
 
     return open_core

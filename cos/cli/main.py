@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
+from cos.agent import garbage
 from cos.cli.arguments import COMMANDS, build_parser
 
 USAGE_ERROR = 2
@@ -35,13 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _imported(command: str) -> tuple[Any, Any]:
-    """The module of a command and that of the errors. Imports leave no garbage: looking for it would only take time."""
-    gc.disable()
-    try:
+    """The module of a command and that of the errors."""
+    with garbage.importing():
         return importlib.import_module(command), importlib.import_module("cos.agent.errors")
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def _forget_postgres_variables() -> None:

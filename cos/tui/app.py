@@ -7,6 +7,7 @@ import importlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on, work
@@ -14,6 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.theme import Theme
 from textual.worker import Worker, WorkerState
 
+from cos.agent import garbage
 from cos.agent.errors import CosError
 from cos.tui.leaving import LeavingApp
 from cos.tui.light import LIGHT
@@ -34,8 +36,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cos.tui")
 
-RULES_SECONDS = 3.0
-"""Between two looks at the files with the rules."""
+LOOK_SECONDS = 3.0
+"""Between two looks at the files with the rules, and for garbage."""
+_REST_SECONDS = 1.0
+"""Who has not pressed anything for so long does not wait for an echo."""
 ESSENTIAL = frozenset({"core", "feed"})
 """Groups of workers without which the app cannot go on."""
 
@@ -94,12 +98,15 @@ class CosApp(LeavingApp):
         self._warned: Sequence[str] = ()
         self._held: list[events.Event] | None = None
         """What is typed while one screen takes over from another; None at any other time."""
+        self._pressed_at = 0.0
 
     def get_default_screen(self) -> FirstScreen:
         self.first_screen = FirstScreen(self._opening.timing, self._opening.preferences)
         return self.first_screen
 
     async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.InputEvent):
+            self._pressed_at = monotonic()
         if self._held is not None and isinstance(event, events.Key | events.Paste):
             self._held.append(event)
         else:
@@ -151,10 +158,12 @@ class CosApp(LeavingApp):
         self.main.connect(control, self.surface)
         self.ticker = self.set_interval(1.0, control.tick)
         self._warn(await core.findings())
-        self.set_interval(RULES_SECONDS, self._watch_rules)
+        self.set_interval(LOOK_SECONDS, self._look_around)
         await core.providers[control.place.profile_id].prepare()
 
-    async def _watch_rules(self) -> None:
+    async def _look_around(self) -> None:
+        if monotonic() - self._pressed_at >= _REST_SECONDS:
+            garbage.collect_if_due()
         if self.core is not None:
             self._warn(await self.core.broken_rules())
 

@@ -10,8 +10,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
+from cos.tui.transcript.answer import AssistantText
 from cos.tui.transcript.calls import ToolCall
-from cos.tui.transcript.entries import AssistantText, Notice, Thinking, TurnHeader
+from cos.tui.transcript.entries import Notice, Thinking, TurnHeader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

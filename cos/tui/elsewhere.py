@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cos.tui.history import entries_of, thinking_of
-from cos.tui.transcript.entries import AssistantText, Thinking
+from cos.tui.transcript.answer import AssistantText
+from cos.tui.transcript.entries import Thinking
 
 if TYPE_CHECKING:
     from uuid import UUID

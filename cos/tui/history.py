@@ -11,9 +11,10 @@ from cos.core.answer_words import by_whom
 from cos.core.call_titles import title_of_call
 from cos.tui import wording
 from cos.tui.child_agents import ended_lines
+from cos.tui.transcript.answer import AssistantText
 from cos.tui.transcript.calls import CallState, ToolCall
 from cos.tui.transcript.compacted import Compacted
-from cos.tui.transcript.entries import AssistantText, Entry, Notice, Thinking, TurnHeader
+from cos.tui.transcript.entries import Entry, Notice, Thinking, TurnHeader
 from cos.tui.transcript.entries import UserMessage as UserEntry
 from cos.tui.turn_time import header
 

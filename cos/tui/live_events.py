@@ -17,8 +17,9 @@ from cos.tui.history import (
     thinking_of,
     user_entries,
 )
+from cos.tui.transcript.answer import AssistantText
 from cos.tui.transcript.calls import ToolCall
-from cos.tui.transcript.entries import AssistantText, Thinking
+from cos.tui.transcript.entries import Thinking
 from cos.tui.turn_time import TurnClock, ended_header
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cos.tui.profile_choice import marked
-from cos.tui.transcript.entries import AssistantText, Notice
+from cos.tui.transcript.answer import AssistantText
+from cos.tui.transcript.entries import Notice
 
 if TYPE_CHECKING:
     from cos.tui.core_port import CorePort

@@ -16,8 +16,9 @@ from cos.tui.light import LIGHT
 from cos.tui.preferences import Preferences
 from cos.tui.screens.main import MainScreen
 from cos.tui.timing import Timing
+from cos.tui.transcript.answer import AssistantText
 from cos.tui.transcript.calls import ToolCall
-from cos.tui.transcript.entries import AssistantText, Notice, Thinking, TurnHeader, UserMessage
+from cos.tui.transcript.entries import Notice, Thinking, TurnHeader, UserMessage
 from cos.tui.widgets.approval_card import Card
 from cos.tui.widgets.status_line import Status
 

@@ -17,7 +17,7 @@ MOCK = 'provider = "mock"\n'
 async def test_H_103_a_misspelt_deny_is_said_soon_once_and_again_when_it_comes_back(
     core_home: CoreHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "RULES_SECONDS", 0.01)
+    monkeypatch.setattr(app, "LOOK_SECONDS", 0.01)
     async with chat_in(core_home) as chat:
         for _ in range(2):
             core_home.write_profile("home", MOCK, rules=MISSPELT)

@@ -21,7 +21,8 @@ from cos.tui.screens.session_delete import SessionDelete
 from cos.tui.screens.session_tags import SessionTags
 from cos.tui.screens.session_title import SessionTitle
 from cos.tui.session_activity import Activity
-from cos.tui.transcript.entries import AssistantText, UserMessage
+from cos.tui.transcript.answer import AssistantText
+from cos.tui.transcript.entries import UserMessage
 from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.approval_card import Card
 from tests.tui.picture import CARDS, NOW, Picture, numbered, row

@@ -93,6 +93,25 @@ async def test_deltas_are_only_stored_until_the_next_frame() -> None:
         assert texts(it.view)[0] == "  one two three"
 
 
+async def test_many_blocks_at_once_are_drawn_in_several_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    goes: list[bool] = []
+    draw_ahead = AssistantText.draw_ahead
+
+    def counted(*arguments: Any) -> bool:
+        goes.append(draw_ahead(*arguments))
+        return goes[-1]
+
+    monkeypatch.setattr(AssistantText, "draw_ahead", counted)
+    monkeypatch.setattr("cos.tui.transcript.view.LONGEST_FRAME_SECONDS", 0.0)
+    async with opened([AssistantText(key="a", text="first")]) as it:
+        it.view.append_text("a", "".join(f"\n\nblock {number}" for number in range(20)))
+        while not texts(it.view)[-1].endswith("block 19"):
+            assert True not in goes
+            await it.pilot.pause(0.01)
+        # One block in each go; the last two are still open.
+        assert goes == [False] * 19 + [True]
+
+
 async def test_space_folds_and_unfolds_the_entry_under_the_cursor() -> None:
     async with opened([*numbered(2), Thinking(key="k", text="because " * 3)]) as it:
         await it.pilot.press("up", "space")

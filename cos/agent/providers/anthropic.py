@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from cos.agent import garbage
 from cos.agent.provider import ModelChunk, ModelReply, ModelRequest, ProviderError, ProviderRefused, ProviderUnavailable
 from cos.agent.providers import anthropic_errors as errors
 from cos.agent.providers import anthropic_models
@@ -40,7 +41,8 @@ class _Sdk:
 
     @classmethod
     def load(cls) -> _Sdk:
-        modules: list[ModuleType] = [importlib.import_module(name) for name in ("anthropic", "httpx2")]
+        with garbage.importing():
+            modules: list[ModuleType] = [importlib.import_module(name) for name in ("anthropic", "httpx2")]
         return cls(*modules)
 
 

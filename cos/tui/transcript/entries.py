@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
-from itertools import accumulate, islice, takewhile
+from dataclasses import dataclass, fields
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.cells import cell_len
@@ -12,20 +12,13 @@ from rich.style import Style
 
 from cos.tui.transcript.diff import counts, diff_lines
 from cos.tui.transcript.lines import GUTTER, Line, Run, harmless, make_line, one_line, paragraph, plain_lines, shorten
-from cos.tui.transcript.markdown import LARGEST_BLOCK, render_block
-from cos.tui.transcript.stream import Block, BlockSplitter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from cos.tui.transcript.look import Look
 
 FOLD_AFTER_LINES = 30
 FOLD_AFTER_CHARACTERS = 6_000
 MOST_PLAIN_LINES = 1_000
-_PASSED_BLOCKS = 200
-MOST_MARKDOWN = 200_000
-"""Characters of one answer that are drawn, half from its start and half from its end; a copy takes the whole."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -62,6 +55,10 @@ class Entry(ABC):
     @abstractmethod
     def lines(self, width: int, look: Look) -> list[Line]:
         """The whole entry at a width of at least one cell."""
+
+    def draw_ahead(self, width: int, look: Look, until: float) -> bool:
+        """Prepare `lines`; False when the time (perf_counter) is over before all is prepared. Call it again then."""
+        return True
 
     @abstractmethod
     def whole(self) -> str:
@@ -179,97 +176,6 @@ def _bounded(text: str, style: Style, width: int, look: Look, lead: list[Run], m
     if note:
         found.extend(paragraph([(note, look.muted)], width - 1, look, lead=lead))
     return [line._replace(strip=line.strip.adjust_cell_length(width, look.base)) for line in found]
-
-
-@dataclass(kw_only=True, eq=False)
-class AssistantText(Entry):
-    """Markdown of the model. Blocks that are finished stay as they were drawn."""
-
-    text: str = ""
-    streaming: bool = False
-    """More text may come: a last line of bare marks is not drawn yet."""
-    _drawn: dict[Block, list[Line]] = field(init=False, default_factory=dict)
-    _drawn_for: tuple[int, Look] | None = field(init=False, default=None)
-    _splitter: BlockSplitter | None = field(init=False, default=None)
-    """Only while it is drawn: the blocks are a second copy of the text."""
-
-    def __post_init__(self) -> None:
-        self._start()
-
-    def _start(self) -> None:
-        self._chunks = [self.text]
-        self._size, self._breaks = len(self.text), self.text.count("\n")
-        self.forget()
-
-    def append(self, delta: str) -> None:
-        self.streaming = True
-        self._chunks.append(delta)
-        self._size += len(delta)
-        self._breaks += delta.count("\n")
-        if self._splitter is not None:
-            self._splitter.feed(delta)
-
-    def change(self, **changes: object) -> None:
-        whole = changes.pop("text", None)
-        super().change(**changes)
-        if isinstance(whole, str) and whole != self.whole():
-            self.text = whole
-            self._start()
-
-    def whole(self) -> str:
-        if len(self._chunks) > 1:
-            self._chunks = ["".join(self._chunks)]
-        return self._chunks[0]
-
-    def lines(self, width: int, look: Look) -> list[Line]:
-        if self._drawn_for != (width, look):
-            self._drawn, self._drawn_for = {}, (width, look)
-        if self._splitter is None:
-            self._splitter = BlockSplitter()
-            self._splitter.feed(self.whole())
-        found: list[Line] = []
-        last = self._splitter.open_block(streaming=self.streaming)
-        shown = _within_bounds([*self._splitter.finished, *([last] if last else [])], self._size)
-        if len(self._drawn) > len(shown) + _PASSED_BLOCKS:
-            # Of a huge text only the ends are shown: what the end has passed by is not drawn again.
-            self._drawn = {block: self._drawn[block] for block in shown if block in self._drawn}
-        for block in shown:
-            if found and not block.joined:
-                found.append(make_line([], width, look))
-            found.extend(self._block(block, width, look, keep=block is not last))
-        return found
-
-    def _block(self, block: Block, width: int, look: Look, *, keep: bool) -> list[Line]:
-        if not keep:
-            return render_block(block, width, look)
-        if block not in self._drawn:
-            self._drawn[block] = render_block(block, width, look)
-        return self._drawn[block]
-
-    def estimate(self, width: int) -> int:
-        return self._size // max(1, width - GUTTER) + self._breaks + 1
-
-    def forget(self) -> None:
-        self._drawn, self._drawn_for, self._splitter = {}, None, None
-
-
-def _within_bounds(blocks: list[Block], size: int) -> list[Block]:
-    """All blocks of a text of `size`, or those of its start and its end around a note on what is left out."""
-    if size <= MOST_MARKDOWN or _fitting(blocks, MOST_MARKDOWN) == len(blocks):
-        return blocks
-    first = _fitting(blocks, MOST_MARKDOWN // 2)
-    last = min(_fitting(reversed(blocks), MOST_MARKDOWN // 2), len(blocks) - first - 1)
-    end = len(blocks) - last
-    shown = sum(len(block.text) for block in (*blocks[:first], *blocks[end:]))
-    hidden = max(1, size - shown)
-    note = Block(kind="markdown", text=f"*… {hidden:,} more characters are not shown here; a copy has them …*")
-    return [*blocks[:first], note, *blocks[end:]]
-
-
-def _fitting(blocks: Iterable[Block], room: int) -> int:
-    """How many of the first blocks are drawn with that many characters."""
-    sizes = accumulate(min(len(block.text), LARGEST_BLOCK) for block in blocks)
-    return sum(1 for _ in takewhile(lambda used: used <= room, sizes))
 
 
 @dataclass(kw_only=True, eq=False)

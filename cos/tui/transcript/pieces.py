@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from cos.tui.transcript.answer import AssistantText
 from cos.tui.transcript.calls import ToolCall
-from cos.tui.transcript.entries import AssistantText, Diff, UserMessage
+from cos.tui.transcript.entries import Diff, UserMessage
 from cos.tui.transcript.lines import harmless, one_line
 from cos.tui.transcript.markdown import LARGEST_BLOCK, parser
 from cos.tui.transcript.stream import blocks_of

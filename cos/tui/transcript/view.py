@@ -6,13 +6,15 @@ what changed takes long.
 
 from __future__ import annotations
 
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from cos.tui.transcript.answer import AssistantText
 from cos.tui.transcript.calls import ToolCall
-from cos.tui.transcript.entries import AssistantText, Thinking
+from cos.tui.transcript.entries import Thinking
 from cos.tui.transcript.searched import SearchedView
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 FRAME_SECONDS = 1 / 12
 _SHARE = 6
 """Drawing may take at most one part in this many of the time."""
+LONGEST_FRAME_SECONDS = 0.01
+"""What many blocks at once need beyond it is done in several goes, between which keys are taken."""
 
 
 class Transcript(SearchedView):
@@ -119,19 +123,35 @@ class Transcript(SearchedView):
     def _touch(self, key: str) -> None:
         self._changed[key] = None
         if self._timer is None and self.is_running:
-            self._timer = self.set_timer(max(self._frame_seconds, self.least_frame_seconds), self.flush)
+            self._timer = self.set_timer(max(self._frame_seconds, self.least_frame_seconds), self._draw_frame)
 
     def flush(self) -> None:
         """Bring the screen up to date now."""
+        self._draw_changed(inf)
+
+    def _draw_frame(self) -> None:
+        started = perf_counter()
+        self._draw_changed(started + LONGEST_FRAME_SECONDS)
+        spent = perf_counter() - started
+        if self._changed:
+            self._timer = self.set_timer(spent, self._draw_frame)
+        else:
+            self._frame_seconds = _SHARE * spent
+
+    def _draw_changed(self, until: float) -> None:
+        """What is not drawn by then (perf_counter) stays changed."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        started = perf_counter()
-        changed, self._changed = self._changed, {}
-        with self.keeping_place():
-            for key in changed:
-                self._count_new(self._page.touch(self._page.row(key)))
-        self._frame_seconds = _SHARE * (perf_counter() - started)
+        page = self._page
+        rows = [page.row(key) for key in self._changed]
+        ready = [row for row in rows if row.drawn is None or row.entry.draw_ahead(page.width, page.look, until)]
+        for row in ready:
+            del self._changed[row.entry.key]
+        if ready:
+            with self.keeping_place():
+                for row in ready:
+                    self._count_new(page.touch(row))
 
     def _count_new(self, lines: int) -> None:
         if not self.auto_follow:

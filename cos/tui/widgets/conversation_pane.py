@@ -13,7 +13,8 @@ from textual.message import Message
 from cos.tui.clipboard import copy
 from cos.tui.outside import OutsideError, Program, show
 from cos.tui.screens.save_as import SaveAs
-from cos.tui.transcript.entries import AssistantText, Entry, Thinking, UserMessage
+from cos.tui.transcript.answer import AssistantText
+from cos.tui.transcript.entries import Entry, Thinking, UserMessage
 from cos.tui.transcript.pieces import pieces_of
 from cos.tui.transcript.view import Transcript
 from cos.tui.widgets.search_pane import SearchPane
