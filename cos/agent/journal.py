@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from cos.agent.events import Usage
     from cos.agent.identity import NewSession, TurnInfo
-    from cos.agent.messages import AssistantMessage, Message, UserMessage
+    from cos.agent.messages import Message, UserMessage
     from cos.agent.records import ContextMeter, ToolCallRecord, TurnEnd, TurnStatus
 
 
@@ -82,8 +82,10 @@ class Journal(Protocol):
         """
         ...
 
-    async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
+    async def keep_reply(self, turn: TurnInfo, body: str, *, message_id: UUID) -> None:
         """Keep what is on screen of the reply being streamed, in place of what was kept of it before.
+
+        `body`: the AssistantMessage as `message_json` writes it.
 
         It becomes a message of the session when the turn is closed and `message_id` was never appended: the turn's
         process is gone. Thinking alone becomes an inactive one. May run beside other calls; on a closed turn it does

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from cos.agent.errors import AlreadyAcceptedError, IdentityError, NotWaitingError, TurnBusyError
 from cos.agent.ids import new_id
-from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, stored_form
+from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, message_from_json, stored_form
 from cos.agent.records import ContextMeter, ToolCallRecord, ToolCallStatus, TurnEnd, TurnStatus
 from cos.agent.results import unanswered_status, unanswered_text
 from cos.agent.steering import DeliveryMode, Steered, SteerSource
@@ -49,7 +49,7 @@ class StoredSession:
     turns: dict[UUID, TurnStatus] = field(default_factory=dict)
     queue: list[StoredWaiting] = field(default_factory=list)
     ended: dict[UUID, datetime] = field(default_factory=dict)
-    open_replies: dict[UUID, tuple[UUID, AssistantMessage]] = field(default_factory=dict)
+    open_replies: dict[UUID, tuple[UUID, str]] = field(default_factory=dict)
     """By turn: the id and the shown part of the reply being streamed."""
     meter: ContextMeter | None = None
 
@@ -154,10 +154,10 @@ class MemoryJournal:
             await self.append_message(turn, steer.message, message_id=steer.message_id)
         return taken
 
-    async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
+    async def keep_reply(self, turn: TurnInfo, body: str, *, message_id: UUID) -> None:
         session = self._session(turn.session_id)
         if session.turns.get(turn.turn_id) is TurnStatus.RUNNING:
-            session.open_replies[turn.turn_id] = message_id, message
+            session.open_replies[turn.turn_id] = message_id, body
 
     async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:
         calls = self._open_session(turn).tool_calls
@@ -178,8 +178,10 @@ class MemoryJournal:
         session = self._session(turn.session_id)
         if session.turns.get(turn.turn_id) is not TurnStatus.RUNNING:
             return TurnEnd(session.ended[turn.turn_id])
-        message_id, reply = session.open_replies.pop(turn.turn_id, (None, None))
-        if reply is not None and all(row.message_id != message_id for row in session.messages):
+        message_id, body = session.open_replies.pop(turn.turn_id, (None, None))
+        if body is not None and all(row.message_id != message_id for row in session.messages):
+            reply = message_from_json(body)
+            assert isinstance(reply, AssistantMessage)
             await self.append_message(turn, reply, message_id=message_id, active=reply.text is not None)
         for row in [row for row in session.messages if row.turn_id == turn.turn_id and row.active]:
             if isinstance(row.message, AssistantMessage):

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from cos.agent.cancellation import uninterrupted
 from cos.agent.errors import CosError
 from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta
 from cos.agent.ids import new_id
-from cos.agent.messages import AssistantMessage, stored_form
+from cos.agent.messages import AssistantMessage, growing_reply_json, stored_form
+from cos.agent.strand import Strand
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -38,56 +38,6 @@ PATIENCE_SECONDS: Final = 0.25
 Publish = Callable[["AgentEvent"], None]
 
 
-class _Strand:
-    """The text or the thinking of a reply: what is on screen, and how far the present attempt has repeated it."""
-
-    def __init__(self) -> None:
-        self._shown: list[str] = []
-        self._repeated = ""
-        self._is_ahead = True
-        """The attempt has repeated all that is shown (or nothing was): what comes next is new."""
-
-    @property
-    def shown(self) -> str:
-        if len(self._shown) > 1:
-            self._shown = ["".join(self._shown)]
-        return self._shown[0] if self._shown else ""
-
-    @property
-    def of_attempt(self) -> str:
-        return self.shown if self._is_ahead else self._repeated
-
-    @property
-    def attempt_has_begun(self) -> bool:
-        """As `bool(of_attempt)`, at no cost."""
-        return bool(self._shown if self._is_ahead else self._repeated)
-
-    def begin_attempt(self) -> None:
-        self._repeated = ""
-        self._is_ahead = not self._shown
-
-    def add(self, chunk: str) -> str | None:
-        """What of `chunk` is new on screen, or None when the attempt differs from what is shown."""
-        if self._is_ahead:
-            if chunk:
-                self._shown.append(chunk)
-            return chunk
-        self._repeated += chunk
-        shown = self.shown
-        if shown.startswith(self._repeated) and shown != self._repeated:
-            return ""
-        if not self._repeated.startswith(shown):
-            return None
-        self._shown, self._is_ahead = [self._repeated], True
-        return self._repeated[len(shown) :]
-
-    def restart_with_attempt(self) -> str:
-        """Forget what was shown before the attempt; return the attempt's text so far."""
-        attempt = self.of_attempt
-        self._shown, self._is_ahead = [attempt] if attempt else [], True
-        return attempt
-
-
 class ShownReply:
     """What the user has seen of one reply."""
 
@@ -96,14 +46,16 @@ class ShownReply:
         self._journal = journal
         self._publish = publish
         self.message_id: UUID = new_id()
-        self._text = _Strand()
-        self._thinking = _Strand()
+        self._text = Strand()
+        self._thinking = Strand()
         self._lead = ""
         """What the newest attempt that spoke had thought before."""
         self._unseen: list[MessageDelta | ThinkingDelta] = []
         """What has come and is not shown yet, in order."""
-        self._has_come = asyncio.Event()
-        self._is_kept = False
+        self._being_kept: list[MessageDelta | ThinkingDelta] = []
+        """Shown when the journal has it, or when that takes too long."""
+        self._has_come, self._may_go_on = asyncio.Event(), asyncio.Event()
+        self._is_kept = self._is_ending = False
         self._one_at_a_time = asyncio.Lock()
 
     @asynccontextmanager
@@ -113,36 +65,49 @@ class ShownReply:
         A journal that does not answer holds up only the end of the block; its errors are logged, as the append of the
         whole reply will meet them too.
         """
-        ended, self._is_kept = asyncio.Event(), True
-        keeper = asyncio.ensure_future(self._keep_until(ended))
+        self._is_kept, self._is_ending = True, False
+        keeper = asyncio.ensure_future(self._keep_until_the_end())
         try:
             yield
         finally:
-            ended.set()
+            self._is_ending = True
             self._has_come.set()
+            self._may_go_on.set()
             await uninterrupted(keeper)
             self._is_kept = False
 
-    async def _keep_until(self, ended: asyncio.Event) -> None:
-        while self._unseen or not ended.is_set():
+    async def _keep_until_the_end(self) -> None:
+        clock = asyncio.get_running_loop().time
+        while self._unseen or not self._is_ending:
             await self._has_come.wait()
-            began = time.monotonic()
+            began = clock()
             if self._unseen:
                 await self._keep_and_show()
-            took = time.monotonic() - began
-            with suppress(TimeoutError):
-                async with asyncio.timeout(max(KEEP_SECONDS, took)):
-                    await ended.wait()
+            if not self._is_ending:
+                await self._pause(max(KEEP_SECONDS, clock() - began))
+
+    async def _pause(self, seconds: float) -> None:
+        """Until the time is over or the reply ends. There are as many as pieces shown: a timer is all it takes."""
+        self._may_go_on.clear()
+        timer = asyncio.get_running_loop().call_later(seconds, self._may_go_on.set)
+        await self._may_go_on.wait()
+        timer.cancel()
 
     async def _keep_and_show(self) -> None:
         async with self._one_at_a_time:
-            keeping = asyncio.ensure_future(self._keep())
-            unseen = self._taken()
-            while not (await asyncio.wait({keeping}, timeout=PATIENCE_SECONDS))[0]:
-                self._publish_all([*unseen, *self._taken()])
-                unseen = []
-            self._publish_all(unseen)
-            await keeping
+            self._being_kept = self._taken()
+            self._show_late_after_patience()
+            await self._keep()
+            self._late.cancel()
+            self._publish_all(self._being_kept)
+
+    def _show_late_after_patience(self) -> None:
+        self._late = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._show_late)
+
+    def _show_late(self) -> None:
+        late, self._being_kept = self._being_kept, []
+        self._publish_all([*late, *self._taken()])
+        self._show_late_after_patience()
 
     def _publish_all(self, events: list[MessageDelta | ThinkingDelta]) -> None:
         for event in events:
@@ -154,11 +119,11 @@ class ShownReply:
         return unseen
 
     async def _keep(self) -> None:
-        message = self._on_screen()
-        if message is None:
+        if self._is_blank():
             return
+        body = growing_reply_json(self._text.shown_escaped, self._thinking.shown_escaped)
         try:
-            await self._journal.keep_reply(self._turn, message, message_id=self.message_id)
+            await self._journal.keep_reply(self._turn, body, message_id=self.message_id)
         except CosError:
             log.exception("what is on screen of turn %s could not be kept", self._turn.turn_id)
 
@@ -203,21 +168,20 @@ class ShownReply:
         lead = self._lead if self._text.shown else self._thinking.shown
         return not self._thinking.of_attempt.startswith(lead)
 
+    def _is_blank(self) -> bool:
+        return not self._text.shown.strip() and not self._thinking.shown.strip()
+
     def partial_message(self) -> AssistantMessage | None:
         """What is on screen, as a cut message in its stored form; None when nothing is."""
-        message = self._on_screen()
-        stored = stored_form(message) if message is not None else None
-        assert stored is None or isinstance(stored, AssistantMessage)
-        return stored
-
-    def _on_screen(self) -> AssistantMessage | None:
-        text, thinking = self._text.shown, self._thinking.shown
-        if not text.strip() and not thinking.strip():
+        if self._is_blank():
             return None
+        text, thinking = self._text.shown, self._thinking.shown
         blocks = [{"type": "thinking", "thinking": thinking}] if thinking else []
         if blocks and text:
             blocks.append({"type": "text", "text": text})
-        return AssistantMessage(text=text or None, blocks=blocks, partial=True)
+        message = stored_form(AssistantMessage(text=text or None, blocks=blocks, partial=True))
+        assert isinstance(message, AssistantMessage)
+        return message
 
     async def _supersede(self) -> None:
         """Cut short, it would leave a stored message whose id is used again."""

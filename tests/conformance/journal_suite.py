@@ -285,21 +285,21 @@ async def an_inactive_message_is_no_part_of_the_history(it: JournalUnderTest) ->
 async def what_was_shown_of_a_reply_outlives_its_process(it: JournalUnderTest) -> None:
     turn = await opened(it.journal)
     reply = new_id()
-    await it.journal.keep_reply(turn, AssistantMessage(text="Half", partial=True), message_id=reply)
-    await it.journal.keep_reply(turn, AssistantMessage(text="Half a sen", partial=True), message_id=reply)
+    await it.journal.keep_reply(turn, message_json(AssistantMessage(text="Half", partial=True)), message_id=reply)
+    await it.journal.keep_reply(turn, message_json(AssistantMessage(text="Half a sen", partial=True)), message_id=reply)
     assert [message.role for message in await it.journal.load_history(turn.session_id)] == ["user"]
     await it.journal.finish_turn(turn, TurnStatus.INTERRUPTED)
     kept = (await it.journal.load_history(turn.session_id))[-1]
     assert isinstance(kept, AssistantMessage)
     assert (kept.text, kept.partial) == ("Half a sen", True)
-    await it.journal.keep_reply(turn, AssistantMessage(text="late"), message_id=new_id())
+    await it.journal.keep_reply(turn, message_json(AssistantMessage(text="late")), message_id=new_id())
     assert len(await it.journal.load_history(turn.session_id)) == 2
 
 
 async def a_reply_that_was_appended_is_not_kept_twice(it: JournalUnderTest) -> None:
     turn = await opened(it.journal)
     reply = new_id()
-    await it.journal.keep_reply(turn, AssistantMessage(text="Half", partial=True), message_id=reply)
+    await it.journal.keep_reply(turn, message_json(AssistantMessage(text="Half", partial=True)), message_id=reply)
     await it.journal.append_message(turn, AssistantMessage(text="Half and whole"), message_id=reply)
     await it.journal.finish_turn(turn, TurnStatus.INTERRUPTED)
     texts = [m.text for m in await it.journal.load_history(turn.session_id) if isinstance(m, AssistantMessage)]
@@ -309,7 +309,7 @@ async def a_reply_that_was_appended_is_not_kept_twice(it: JournalUnderTest) -> N
 async def thinking_alone_is_kept_and_never_sent_back(it: JournalUnderTest) -> None:
     turn = await opened(it.journal)
     thought = AssistantMessage(blocks=[{"type": "thinking", "thinking": "hm"}], partial=True)
-    await it.journal.keep_reply(turn, thought, message_id=new_id())
+    await it.journal.keep_reply(turn, message_json(thought), message_id=new_id())
     await it.journal.finish_turn(turn, TurnStatus.INTERRUPTED)
     assert [message.role for message in await it.journal.load_history(turn.session_id)] == ["user"]
 

@@ -14,7 +14,7 @@ import pytest
 
 from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
-from cos.agent.messages import AssistantMessage, message_from_json
+from cos.agent.messages import AssistantMessage, message_from_json, message_json
 from cos.agent.providers.scripted import said
 from cos.agent.records import TurnStatus
 from cos.core.errors import DatabaseError
@@ -105,7 +105,10 @@ async def test_replies_that_grow_at_once_are_kept_in_few_statements(database: Da
     database.fetch = counted  # type: ignore[method-assign]
     half = [AssistantMessage(text=f"half of {number}", partial=True) for number in range(20)]
     await asyncio.gather(
-        *(journal.keep_reply(turn, message, message_id=new_id()) for turn, message in zip(turns, half, strict=True))
+        *(
+            journal.keep_reply(turn, message_json(message), message_id=new_id())
+            for turn, message in zip(turns, half, strict=True)
+        )
     )
     assert len(statements) <= 2
     rows = await fetch(b"SELECT open_reply::text AS body FROM turns")

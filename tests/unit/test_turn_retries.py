@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 from uuid import UUID
 
@@ -201,10 +202,10 @@ async def test_nothing_is_on_screen_before_it_is_in_the_journal() -> None:
     kept = [""]
 
     class Watched(MemoryJournal):
-        async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
+        async def keep_reply(self, turn: TurnInfo, body: str, *, message_id: UUID) -> None:
             assert kept[-1].startswith("".join(shown(b)))
-            await super().keep_reply(turn, message, message_id=message_id)
-            kept.append(message.text or "")
+            await super().keep_reply(turn, body, message_id=message_id)
+            kept.append(json.loads(body)["text"])
 
     b = await bench([[StreamStarted("m"), *map(TextChunk, ("First ", "I ", "will"))]], journal=Watched())
     outcome = await b.run()

@@ -170,8 +170,8 @@ class PostgresJournal:
 
         return await self._database.transaction(work)
 
-    async def keep_reply(self, turn: TurnInfo, message: AssistantMessage, *, message_id: UUID) -> None:
-        await self._open_replies.keep(turn.turn_id, message_id, message_json(message))
+    async def keep_reply(self, turn: TurnInfo, body: str, *, message_id: UUID) -> None:
+        await self._open_replies.keep(turn.turn_id, message_id, body)
         self._database.teller.reply_grew(turn.session_id, turn.profile_id)
 
     async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:
