@@ -183,7 +183,6 @@ class Agent:
     async def _converse(self, state: TurnState) -> None:
         state.history = list(await self._journal.load_history(state.turn.session_id))
         state.begins_at = len(state.history) - 1
-        state.call_ids = await self._journal.call_ids(state.turn.session_id)
         await state.cancel.guard(self._begin(state))
         await take_steers(self._steers, state)
         pauses = 0
@@ -219,7 +218,7 @@ class Agent:
         """One model call; its message is in the journal before any of its tool calls runs."""
         state.cancel.check()
         reply = await self._reply(state, allow_tools=allow_tools)
-        taken = received(reply, state.call_ids, state.session.prompt.model)
+        taken = received(reply, await self._used_ids(state, reply), state.session.prompt.model)
         is_last = not taken.message.tool_calls and reply.stop_reason != "pause_turn"
         if is_last and taken.message.text:
             taken = replace(taken, message=await transformed(self._hooks, state, taken.message))
@@ -228,6 +227,13 @@ class Agent:
         if said and not state.calls:
             self._notice(state, said, "warning")
         return reply
+
+    async def _used_ids(self, state: TurnState, reply: ModelReply) -> set[str]:
+        if state.call_ids is None:
+            if not reply.calls:
+                return set()
+            state.call_ids = await self._journal.call_ids(state.turn.session_id)
+        return state.call_ids
 
     async def _reply(self, state: TurnState, *, allow_tools: bool) -> ModelReply:
         """The model's reply; a conversation that does not fit its window is compacted and sent again."""

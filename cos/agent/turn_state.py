@@ -63,8 +63,8 @@ class TurnState:
     """Index in `history` of the prompt, or of the summary that holds it."""
     steered: list[UserMessage] = field(default_factory=list)
     """What was said into this turn and stands in its summary."""
-    call_ids: set[str] = field(default_factory=set)
-    """Of all calls that the session ever had."""
+    call_ids: set[str] | None = None
+    """Of all calls that the session ever had; None until the model asks for one."""
     meter: ContextMeter | None = None
     """How full the context is; None = unknown."""
     compacted_from: int | None = None

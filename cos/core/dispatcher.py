@@ -157,6 +157,11 @@ class Dispatcher:
         `keep` answers False when the message is not new. Answers the message's turn if it is the one that starts.
         What `keep` raises is raised; once it has kept the message, a turn that cannot start is tried again later.
         """
+        await self._let_wait(session_id, keep, mode)
+        return await uninterrupted(self._go_on(session_id, message_id))
+
+    async def _let_wait(self, session_id: UUID, keep: Callable[[], Awaitable[object]], mode: DeliveryMode) -> bool:
+        """See `send_now`; whether the message is new."""
         async with self.turns.admission[session_id]:
             is_new = await keep() is not False
             running = self.turns.of(session_id)
@@ -164,7 +169,7 @@ class Dispatcher:
                 running.cancel.cancel(NEW_MESSAGE)
             if running is not None and running.cancel.is_set:
                 running.goes_on = True
-        return await uninterrupted(self._go_on(session_id, message_id))
+        return is_new
 
     async def go_on(self) -> None:
         """Look again at the queues that could not go on, and at those that were left to other processes."""
@@ -176,7 +181,7 @@ class Dispatcher:
                 if await self.cancelling.is_taken(session_id):
                     self._left.add(session_id)
                 elif not (await self._sessions.get(session_id)).queue_paused:
-                    await uninterrupted(self._start_next(session_id))
+                    await uninterrupted(self.start_waiting(session_id))
                     await self.announce_queue(session_id)
             except Exception as error:
                 self._stuck.add(session_id, error, pause=False)
@@ -188,12 +193,6 @@ class Dispatcher:
             return admitted
         session, message_id = admitted.session, admitted.message_id
         mode: DeliveryMode = "steer" if session.is_child else inbound.mode
-        if inbound.client_message_id is not None:
-            before = await self._sessions.taken_in(session.id, inbound.client_message_id)
-            if before is not None and before.turn_id is not None:
-                return Accepted(session_id=session.id, message_id=before.message_id, turn_id=before.turn_id)
-            if before is not None:
-                message_id = before.message_id
 
         async def keep() -> object:
             if in_place_of is not None:
@@ -205,21 +204,21 @@ class Dispatcher:
                 session, message_id, admitted.message, inbound.source, inbound.client_message_id, mode
             )
 
-        turn_id = await self.send_now(session.id, message_id, lambda: uninterrupted(keep()), mode)
+        is_new = await self._let_wait(session.id, lambda: uninterrupted(keep()), mode)
+        if not is_new and inbound.client_message_id is not None:
+            before = await self._sessions.taken_in(session.id, inbound.client_message_id)
+            if before is not None and before.turn_id is not None:
+                return Accepted(session_id=session.id, message_id=before.message_id, turn_id=before.turn_id)
+            if before is not None:
+                message_id = before.message_id
+        turn_id = await uninterrupted(self._go_on(session.id, message_id))
         trouble = self._stuck.trouble(session.id)
         return Accepted(session_id=session.id, message_id=message_id, turn_id=turn_id, trouble=trouble)
-
-    async def start_waiting(self, session_id: UUID, message_id: UUID) -> UUID | None:
-        """Start what waits in the session if nothing runs there any more; the turn of `message_id` if it was that one.
-
-        For a message that was left behind by the process whose turn it waited for.
-        """
-        return await self._start_next(session_id, message_id)
 
     async def resume_queue(self, session_id: UUID) -> None:
         """Go on with the messages that were left waiting when a turn was cancelled."""
         await self._sessions.pause_queue(session_id, paused=False)
-        await uninterrupted(self._start_next(session_id))
+        await uninterrupted(self.start_waiting(session_id))
 
     async def compact(self, session_id: UUID, instructions: str | None = None) -> UUID:
         """Begin a turn that replaces the session's conversation by a summary; the id of that turn.
@@ -278,8 +277,11 @@ class Dispatcher:
         """Cancel every running turn and wait until the journal is whole."""
         await self.turns.close()
 
-    async def _start_next(self, session_id: UUID, wanted: UUID | None = None) -> UUID | None:
-        """Start the turn of the first waiting message, unless one runs; its id if the message is the `wanted` one."""
+    async def start_waiting(self, session_id: UUID, wanted: UUID | None = None) -> UUID | None:
+        """Start the turn of the first waiting message, unless one runs; its id if the message is the `wanted` one.
+
+        Also for a message that was left behind by the process whose turn it waited for.
+        """
         async with self.turns.admission[session_id]:
             running = self.turns.of(session_id)
             if self.turns.is_closing or running is not None:
@@ -305,13 +307,15 @@ class Dispatcher:
             return None
 
     async def _go_on(self, session_id: UUID, wanted: UUID | None = None, *, pause: bool = False) -> UUID | None:
-        """As `_start_next`, or let the queue pause; what does not work is said in the log and tried again later."""
+        """As `start_waiting`, or let the queue pause; what does not work is said in the log and tried again later."""
         try:
-            async with self.turns.admission[session_id]:
-                if self.turns.of(session_id) is None:
-                    paused = pause and bool(await self._sessions.queue(session_id))
-                    await self._sessions.pause_queue(session_id, paused=paused)
-            turn_id = None if pause else await self._start_next(session_id, wanted)
+            if pause:
+                async with self.turns.admission[session_id]:
+                    if self.turns.of(session_id) is None:
+                        paused = bool(await self._sessions.queue(session_id))
+                        await self._sessions.pause_queue(session_id, paused=paused)
+            # The start of a turn lets a paused queue go on.
+            turn_id = None if pause else await self.start_waiting(session_id, wanted)
             if turn_id is None:
                 await self.announce_queue(session_id)
         except Exception as error:
@@ -360,7 +364,7 @@ class Dispatcher:
                 if waiting and pause:
                     await self._sessions.pause_queue(session_id, paused=True)
             if waiting and not pause and self.goes_on_alone:
-                await self._start_next(session_id)
+                await self.start_waiting(session_id)
             if waiting:
                 await self.announce_queue(session_id)
         except Exception as error:

@@ -86,10 +86,7 @@ class SessionContexts:
         return prompt_parts(soul, workspace, skills, contexts, datetime.now(UTC).astimezone().date())
 
     async def _keep(self, session: Session, prompt: SessionPrompt, parts: Sequence[PromptPart], workspace: Path) -> str:
-        await self._sessions.freeze_prompt(session.id, prompt_json(prompt, parts), str(workspace))
-        frozen = (await self._sessions.get(session.id)).frozen_prompt
-        assert frozen is not None
-        return frozen
+        return await self._sessions.freeze_prompt(session.id, prompt_json(prompt, parts), str(workspace))
 
 
 def _context(session: Session, frozen_prompt: str, tools: ToolSet, workspace: Path) -> SessionContext:

@@ -16,7 +16,7 @@ async def test_a_retry_that_could_not_start_may_be_repeated(core_url: str, tmp_p
         await core.idle(session)
         await core.ask("two", session)
         await core.idle(session)
-        start, failed = core.dispatcher._start_next, list[UUID]()
+        start, failed = core.dispatcher.start_waiting, list[UUID]()
 
         async def away(session_id: UUID, wanted: UUID | None = None) -> UUID | None:
             if not failed:
@@ -24,7 +24,7 @@ async def test_a_retry_that_could_not_start_may_be_repeated(core_url: str, tmp_p
                 raise DatabaseError("the database did not answer within 10 s")
             return await start(session_id, wanted)
 
-        core.dispatcher._start_next = away  # type: ignore[method-assign]
+        core.dispatcher.start_waiting = away  # type: ignore[method-assign]
         first = await core.dispatcher.retry(session)
         assert first.turn_id is None
         assert "the database did not answer within 10 s" in first.trouble

@@ -13,7 +13,7 @@ from tests.tui.chat import Chat, chat_in
 
 
 def start_fails_twice(chat: Chat) -> None:
-    start, failed = chat.core.dispatcher._start_next, list[UUID]()
+    start, failed = chat.core.dispatcher.start_waiting, list[UUID]()
 
     async def away(session_id: UUID, wanted: UUID | None = None) -> UUID | None:
         if len(failed) < 2:
@@ -21,7 +21,7 @@ def start_fails_twice(chat: Chat) -> None:
             raise DatabaseError("the database refused: canceling statement due to lock timeout")
         return await start(session_id, wanted)
 
-    chat.core.dispatcher._start_next = away  # type: ignore[method-assign]
+    chat.core.dispatcher.start_waiting = away  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("begins", [True, False], ids=["new", "open"])

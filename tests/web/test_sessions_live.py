@@ -203,7 +203,7 @@ async def test_a_message_that_was_seen_waiting_for_a_moment_waits_no_more_when_i
     """Between being kept and being taken it waits: whoever looks just then is told so."""
     dashboard.model.add(said("one"), said("two"))
     dispatcher, looked = dashboard.core.dispatcher, asyncio.Event()
-    start_next = dispatcher._start_next
+    start_next = dispatcher.start_waiting
 
     async def when_looked_at(session_id: UUID, wanted: UUID | None = None) -> UUID | None:
         await dispatcher.announce_queue(session_id)
@@ -214,7 +214,7 @@ async def test_a_message_that_was_seen_waiting_for_a_moment_waits_no_more_when_i
         session_id = (await sent(client, "first"))["session_id"]
         seen = await client.subscribed(session_id)
         await ended(client, session_id)
-        monkeypatch.setattr(dispatcher, "_start_next", when_looked_at)
+        monkeypatch.setattr(dispatcher, "start_waiting", when_looked_at)
         sending = asyncio.create_task(sent(other, "second", session_id=session_id))
         await client.when(lambda: seen.queue["waiting"])
         looked.set()

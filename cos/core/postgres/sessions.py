@@ -87,10 +87,14 @@ class Sessions:
     async def set_title(self, session_id: UUID, title: str) -> None:
         await self._database.fetch(self._sql["set_title"], {"id": session_id, "title": storable(title)})
 
-    async def freeze_prompt(self, session_id: UUID, frozen_prompt: str, cwd: str) -> None:
-        """Store what comes before the conversation. The first to do so decides; later calls change nothing."""
+    async def freeze_prompt(self, session_id: UUID, frozen_prompt: str, cwd: str) -> str:
+        """Store what comes before the conversation, and answer what is stored: the first to do so decides."""
         parameters = {"id": session_id, "frozen_prompt": frozen_prompt, "cwd": cwd}
-        await self._database.fetch(self._sql["freeze_prompt"], parameters)
+        if await self._database.fetch(self._sql["freeze_prompt"], parameters):
+            return frozen_prompt
+        stored = (await self.get(session_id)).frozen_prompt
+        assert stored is not None
+        return stored
 
     async def transcript(self, session_id: UUID, *, before: int | None = None, limit: int = PAGE) -> Transcript:
         """The page of history that ends before ordinal `before` (None = with the newest message)."""

@@ -18,7 +18,8 @@ UPDATE sessions SET title = %(title)s WHERE id = %(id)s;
 
 -- name: freeze_prompt
 UPDATE sessions SET frozen_prompt = %(frozen_prompt)s, frozen_at = clock_timestamp(), cwd = COALESCE(cwd, %(cwd)s)
-WHERE id = %(id)s AND frozen_prompt IS NULL;
+WHERE id = %(id)s AND frozen_prompt IS NULL
+RETURNING id;
 
 -- name: transcript
 -- The whole history that a reader sees, inactive messages included, rewound turns left out; pages backwards by ordinal.
