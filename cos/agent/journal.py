@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
     from uuid import UUID
 
     from cos.agent.events import Usage
     from cos.agent.identity import NewSession, TurnInfo
     from cos.agent.messages import Message, UserMessage
-    from cos.agent.records import ContextMeter, ToolCallRecord, TurnEnd, TurnStatus
+    from cos.agent.records import ContextMeter, ReplyPiece, ToolCallRecord, TurnEnd, TurnStatus
 
 
 class Journal(Protocol):
@@ -82,10 +83,10 @@ class Journal(Protocol):
         """
         ...
 
-    async def keep_reply(self, turn: TurnInfo, body: str, *, message_id: UUID) -> None:
-        """Keep what is on screen of the reply being streamed, in place of what was kept of it before.
+    async def keep_reply(self, turn: TurnInfo, pieces: Sequence[ReplyPiece], *, message_id: UUID) -> None:
+        """Keep what has come on screen of the reply being streamed, beside what was kept of it before.
 
-        `body`: the AssistantMessage as `message_json` writes it.
+        A piece whose number is kept already changes nothing: after an error it is kept again.
 
         It becomes a message of the session when the turn is closed and `message_id` was never appended: the turn's
         process is gone. Thinking alone becomes an inactive one. May run beside other calls; on a closed turn it does

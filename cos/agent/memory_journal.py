@@ -9,12 +9,14 @@ from uuid import UUID
 
 from cos.agent.errors import AlreadyAcceptedError, IdentityError, NotWaitingError, TurnBusyError
 from cos.agent.ids import new_id
-from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, message_from_json, stored_form
-from cos.agent.records import ContextMeter, ToolCallRecord, ToolCallStatus, TurnEnd, TurnStatus
+from cos.agent.messages import AssistantMessage, Message, ToolResultMessage, UserMessage, partial_reply, stored_form
+from cos.agent.records import ContextMeter, ReplyPiece, ToolCallRecord, ToolCallStatus, TurnEnd, TurnStatus
 from cos.agent.results import unanswered_status, unanswered_text
 from cos.agent.steering import DeliveryMode, Steered, SteerSource
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cos.agent.events import Usage
     from cos.agent.identity import NewSession, TurnInfo
     from cos.agent.journal import Journal
@@ -49,8 +51,8 @@ class StoredSession:
     turns: dict[UUID, TurnStatus] = field(default_factory=dict)
     queue: list[StoredWaiting] = field(default_factory=list)
     ended: dict[UUID, datetime] = field(default_factory=dict)
-    open_replies: dict[UUID, tuple[UUID, str]] = field(default_factory=dict)
-    """By turn: the id and the shown part of the reply being streamed."""
+    open_replies: dict[UUID, dict[UUID, dict[int, ReplyPiece]]] = field(default_factory=dict)
+    """What is shown of the replies being streamed, by turn, message and number."""
     meter: ContextMeter | None = None
 
     @property
@@ -154,10 +156,12 @@ class MemoryJournal:
             await self.append_message(turn, steer.message, message_id=steer.message_id)
         return taken
 
-    async def keep_reply(self, turn: TurnInfo, body: str, *, message_id: UUID) -> None:
+    async def keep_reply(self, turn: TurnInfo, pieces: Sequence[ReplyPiece], *, message_id: UUID) -> None:
         session = self._session(turn.session_id)
         if session.turns.get(turn.turn_id) is TurnStatus.RUNNING:
-            session.open_replies[turn.turn_id] = message_id, body
+            kept = session.open_replies.setdefault(turn.turn_id, {}).setdefault(message_id, {})
+            for piece in pieces:
+                kept.setdefault(piece.number, piece)
 
     async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:
         calls = self._open_session(turn).tool_calls
@@ -178,10 +182,14 @@ class MemoryJournal:
         session = self._session(turn.session_id)
         if session.turns.get(turn.turn_id) is not TurnStatus.RUNNING:
             return TurnEnd(session.ended[turn.turn_id])
-        message_id, body = session.open_replies.pop(turn.turn_id, (None, None))
-        if body is not None and all(row.message_id != message_id for row in session.messages):
-            reply = message_from_json(body)
-            assert isinstance(reply, AssistantMessage)
+        appended = {row.message_id for row in session.messages}
+        kept = session.open_replies.pop(turn.turn_id, {})
+        for message_id in sorted(kept.keys() - appended)[-1:]:
+            pieces = [piece for _, piece in sorted(kept[message_id].items())]
+            text, thinking = (
+                "".join(piece.text for piece in pieces if piece.is_thinking is wanted) for wanted in (False, True)
+            )
+            reply = partial_reply(text, thinking)
             await self.append_message(turn, reply, message_id=message_id, active=reply.text is not None)
         for row in [row for row in session.messages if row.turn_id == turn.turn_id and row.active]:
             if isinstance(row.message, AssistantMessage):

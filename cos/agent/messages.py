@@ -120,24 +120,6 @@ def json_text(value: Any) -> str:
     return json.dumps(_storable(value), ensure_ascii=False)
 
 
-def escaped(text: str) -> str:
-    """`text` as it stands between the quotes of a JSON string: it may be escaped piece by piece."""
-    return json_text(text)[1:-1]
-
-
-def growing_reply_json(text: str, thinking: str) -> str:
-    """What `message_json` gives for a partial reply, from both as `escaped`; nothing is encoded again."""
-    fields = ['"role": "assistant"']
-    if text:
-        fields.append(f'"text": "{text}"')
-    if thinking:
-        blocks = [f'{{"type": "thinking", "thinking": "{thinking}"}}']
-        if text:
-            blocks.append(f'{{"type": "text", "text": "{text}"}}')
-        fields.append(f'"blocks": [{", ".join(blocks)}]')
-    return f'{{{", ".join(fields)}, "partial": true}}'
-
-
 def message_from_json(text: str) -> Message:
     """The inverse of `message_json`. Key order is kept."""
     return parse_message(json.loads(text))
@@ -158,6 +140,16 @@ def _storable(value: Any) -> Any:
 def stored_form(message: Message) -> Message:
     """`message` as it will be read back: what the loop keeps in memory must equal what the journal keeps."""
     return message_from_json(message_json(message))
+
+
+def partial_reply(text: str, thinking: str) -> AssistantMessage:
+    """What was on screen of a reply that was cut, in its stored form."""
+    blocks = [{"type": "thinking", "thinking": thinking}] if thinking else []
+    if blocks and text:
+        blocks.append({"type": "text", "text": text})
+    message = stored_form(AssistantMessage(text=text or None, blocks=blocks, partial=True))
+    assert isinstance(message, AssistantMessage)
+    return message
 
 
 def reply_text(message: Message) -> str:

@@ -29,6 +29,15 @@ class TurnEnd(NamedTuple):
     """How long it waited for the user; 0 in a journal that keeps no requests."""
 
 
+class ReplyPiece(NamedTuple):
+    """A part of a reply that is being streamed."""
+
+    number: int
+    """Those of one reply grow."""
+    text: str
+    is_thinking: bool
+
+
 class ToolCallStatus(StrEnum):
     """How a tool call stands or ended. The first three are open, the others final."""
 

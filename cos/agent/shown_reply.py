@@ -12,13 +12,15 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from itertools import count, groupby
 from typing import TYPE_CHECKING, Final
 
 from cos.agent.cancellation import uninterrupted
 from cos.agent.errors import CosError
 from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta
 from cos.agent.ids import new_id
-from cos.agent.messages import AssistantMessage, growing_reply_json, stored_form
+from cos.agent.messages import partial_reply
+from cos.agent.records import ReplyPiece
 from cos.agent.strand import Strand
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from cos.agent.events import AgentEvent
     from cos.agent.identity import TurnInfo
     from cos.agent.journal import Journal
+    from cos.agent.messages import AssistantMessage
 
 log = logging.getLogger("cos.agent")
 
@@ -54,6 +57,10 @@ class ShownReply:
         """What has come and is not shown yet, in order."""
         self._being_kept: list[MessageDelta | ThinkingDelta] = []
         """Shown when the journal has it, or when that takes too long."""
+        self._fresh: list[MessageDelta | ThinkingDelta] = []
+        """What is not in a piece yet."""
+        self._unkept: list[ReplyPiece] = []
+        self._numbers = count()
         self._has_come, self._may_go_on = asyncio.Event(), asyncio.Event()
         self._is_kept = self._is_ending = False
         self._one_at_a_time = asyncio.Lock()
@@ -121,13 +128,24 @@ class ShownReply:
     async def _keep(self) -> None:
         if self._is_blank():
             return
-        body = growing_reply_json(self._text.shown_escaped, self._thinking.shown_escaped)
+        pieces = self._pieces()
         try:
-            await self._journal.keep_reply(self._turn, body, message_id=self.message_id)
+            await self._journal.keep_reply(self._turn, pieces, message_id=self.message_id)
         except CosError:
             log.exception("what is on screen of turn %s could not be kept", self._turn.turn_id)
+        else:
+            del self._unkept[: len(pieces)]
+
+    def _pieces(self) -> list[ReplyPiece]:
+        """What the journal does not have: what has come in one go is one piece."""
+        for is_thinking, run in groupby(self._fresh, key=lambda event: isinstance(event, ThinkingDelta)):
+            text = "".join(event.text for event in run)
+            self._unkept.append(ReplyPiece(next(self._numbers), text, is_thinking))
+        self._fresh = []
+        return list(self._unkept)
 
     def _show(self, event: MessageDelta | ThinkingDelta) -> None:
+        self._fresh.append(event)
         if self._is_kept:
             self._unseen.append(event)
             self._has_come.set()
@@ -175,13 +193,7 @@ class ShownReply:
         """What is on screen, as a cut message in its stored form; None when nothing is."""
         if self._is_blank():
             return None
-        text, thinking = self._text.shown, self._thinking.shown
-        blocks = [{"type": "thinking", "thinking": thinking}] if thinking else []
-        if blocks and text:
-            blocks.append({"type": "text", "text": text})
-        message = stored_form(AssistantMessage(text=text or None, blocks=blocks, partial=True))
-        assert isinstance(message, AssistantMessage)
-        return message
+        return partial_reply(self._text.shown, self._thinking.shown)
 
     async def _supersede(self) -> None:
         """Cut short, it would leave a stored message whose id is used again."""
@@ -193,6 +205,7 @@ class ShownReply:
         if message is not None:
             message = message.model_copy(update={"superseded": True})
             await self._journal.append_message(self._turn, message, message_id=self.message_id, active=False)
+            self._fresh, self._unkept = [], []
             self._publish_all(self._taken())
             self._publish(MessageAdded(turn=self._turn, message_id=self.message_id, message=message, active=False))
         self.message_id = new_id()

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from cos.agent.messages import escaped
-
 
 class Strand:
     """The text or the thinking of a reply: what is on screen, and how far the present attempt has repeated it."""
 
     def __init__(self) -> None:
         self._shown: list[str] = []
-        self._escaped, self._not_escaped = "", list[str]()
-        """What is shown as JSON has it, and what of it is to follow there."""
         self._repeated = ""
         self._is_ahead = True
         """The attempt has repeated all that is shown (or nothing was): what comes next is new."""
@@ -21,14 +17,6 @@ class Strand:
         if len(self._shown) > 1:
             self._shown = ["".join(self._shown)]
         return self._shown[0] if self._shown else ""
-
-    @property
-    def shown_escaped(self) -> str:
-        """`shown` between the quotes of a JSON string. Costs as much as what has come since it was asked for."""
-        if self._not_escaped:
-            self._escaped += escaped("".join(self._not_escaped))
-            self._not_escaped = []
-        return self._escaped
 
     @property
     def of_attempt(self) -> str:
@@ -48,7 +36,6 @@ class Strand:
         if self._is_ahead:
             if chunk:
                 self._shown.append(chunk)
-                self._not_escaped.append(chunk)
             return chunk
         self._repeated += chunk
         shown = self.shown
@@ -67,4 +54,3 @@ class Strand:
 
     def _show_only(self, text: str) -> None:
         self._shown, self._is_ahead = [text] if text else [], True
-        self._escaped, self._not_escaped = "", list(self._shown)

@@ -1,4 +1,4 @@
--- Schema 2. Whoever changes this file raises the number.
+-- Schema 3. Whoever changes this file raises the number.
 -- The whole current truth of the core's tables. Runs once per version of this text, under one advisory lock; every
 -- statement may run again.
 
@@ -66,7 +66,7 @@ CREATE TABLE IF NOT EXISTS turns (
     CHECK (completed_at >= started_at),
     UNIQUE (session_id, ordinal)
 );
--- What is on screen of the reply being streamed: it becomes a message when the turn's process dies.
+-- What a cos of before schema 3 kept of the reply being streamed; now `reply_pieces`.
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS open_reply_id uuid;
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS open_reply json;
 -- A rewound turn: kept, left out of the conversation and of what is sent to a model; only `session_search` finds it.
@@ -83,6 +83,18 @@ ALTER TABLE turns ADD COLUMN IF NOT EXISTS cancel_goes_on boolean NOT NULL DEFAU
 CREATE UNIQUE INDEX IF NOT EXISTS turns_one_active ON turns (session_id) WHERE completed_at IS NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS turns_client_message ON turns (session_id, client_message_id)
     WHERE client_message_id IS NOT NULL;
+
+-- What has come on screen of the reply being streamed, until its turn is closed: it becomes a message when the turn's
+-- process dies. Rows that grow with the reply would be written anew with each piece.
+CREATE TABLE IF NOT EXISTS reply_pieces (
+    turn_id uuid NOT NULL,
+    message_id uuid NOT NULL,
+    number integer NOT NULL,
+    is_thinking boolean NOT NULL,
+    text text NOT NULL,
+    kept_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (turn_id, message_id, number)
+);
 
 CREATE TABLE IF NOT EXISTS messages (
     id uuid PRIMARY KEY,

@@ -20,8 +20,9 @@ from cos.agent.messages import (
     UserMessage,
     message_from_json,
     message_json,
+    partial_reply,
 )
-from cos.agent.records import ApprovalAnswer, ContextMeter, ToolCallRecord, ToolCallStatus, TurnStatus
+from cos.agent.records import ApprovalAnswer, ContextMeter, ReplyPiece, ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.tags import merge_tags
 from tests.agent_bench import assert_answered
 
@@ -285,31 +286,42 @@ async def an_inactive_message_is_no_part_of_the_history(it: JournalUnderTest) ->
 async def what_was_shown_of_a_reply_outlives_its_process(it: JournalUnderTest) -> None:
     turn = await opened(it.journal)
     reply = new_id()
-    await it.journal.keep_reply(turn, message_json(AssistantMessage(text="Half", partial=True)), message_id=reply)
-    await it.journal.keep_reply(turn, message_json(AssistantMessage(text="Half a sen", partial=True)), message_id=reply)
+    await it.journal.keep_reply(turn, [ReplyPiece(0, "hm", True), ReplyPiece(1, "Half", False)], message_id=reply)
+    # Again, as after an error that came when it was kept already.
+    await it.journal.keep_reply(turn, [ReplyPiece(1, "Half", False), ReplyPiece(2, " a s", False)], message_id=reply)
+    await it.journal.keep_reply(turn, [ReplyPiece(3, "en\0", False)], message_id=reply)
     assert [message.role for message in await it.journal.load_history(turn.session_id)] == ["user"]
     await it.journal.finish_turn(turn, TurnStatus.INTERRUPTED)
     kept = (await it.journal.load_history(turn.session_id))[-1]
-    assert isinstance(kept, AssistantMessage)
-    assert (kept.text, kept.partial) == ("Half a sen", True)
-    await it.journal.keep_reply(turn, message_json(AssistantMessage(text="late")), message_id=new_id())
+    assert kept == partial_reply("Half a sen\ufffd", "hm")
+    await it.journal.keep_reply(turn, [ReplyPiece(4, "late", False)], message_id=new_id())
     assert len(await it.journal.load_history(turn.session_id)) == 2
 
 
 async def a_reply_that_was_appended_is_not_kept_twice(it: JournalUnderTest) -> None:
     turn = await opened(it.journal)
     reply = new_id()
-    await it.journal.keep_reply(turn, message_json(AssistantMessage(text="Half", partial=True)), message_id=reply)
+    await it.journal.keep_reply(turn, [ReplyPiece(0, "Half", False)], message_id=reply)
     await it.journal.append_message(turn, AssistantMessage(text="Half and whole"), message_id=reply)
     await it.journal.finish_turn(turn, TurnStatus.INTERRUPTED)
     texts = [m.text for m in await it.journal.load_history(turn.session_id) if isinstance(m, AssistantMessage)]
     assert texts == ["Half and whole"]
 
 
+async def of_two_replies_the_one_without_a_message_outlives_its_process(it: JournalUnderTest) -> None:
+    turn = await opened(it.journal)
+    first, second = new_id(), new_id()
+    await it.journal.keep_reply(turn, [ReplyPiece(0, "One.", False)], message_id=first)
+    await it.journal.append_message(turn, AssistantMessage(text="One."), message_id=first)
+    await it.journal.keep_reply(turn, [ReplyPiece(0, "Tw", False)], message_id=second)
+    await it.journal.finish_turn(turn, TurnStatus.INTERRUPTED)
+    texts = [m.text for m in await it.journal.load_history(turn.session_id) if isinstance(m, AssistantMessage)]
+    assert texts == ["One.", "Tw"]
+
+
 async def thinking_alone_is_kept_and_never_sent_back(it: JournalUnderTest) -> None:
     turn = await opened(it.journal)
-    thought = AssistantMessage(blocks=[{"type": "thinking", "thinking": "hm"}], partial=True)
-    await it.journal.keep_reply(turn, message_json(thought), message_id=new_id())
+    await it.journal.keep_reply(turn, [ReplyPiece(0, "hm", True)], message_id=new_id())
     await it.journal.finish_turn(turn, TurnStatus.INTERRUPTED)
     assert [message.role for message in await it.journal.load_history(turn.session_id)] == ["user"]
 

@@ -92,7 +92,8 @@ class Audit:
     def _at_rest(self, root: str) -> Iterator[str]:
         for row in self.rows(
             "SELECT t.id, t.status FROM turns t JOIN sessions s ON s.id = t.session_id"
-            " WHERE s.root_session_id = %s AND (t.completed_at IS NULL OR t.open_reply IS NOT NULL)",
+            " WHERE s.root_session_id = %s"
+            " AND (t.completed_at IS NULL OR EXISTS (SELECT FROM reply_pieces p WHERE p.turn_id = t.id))",
             root,
         ):
             yield f"turn {row['id']} is stuck ({row['status']})"

@@ -124,10 +124,12 @@ class FaultBench:
         assert isinstance(end, TurnCompleted)
         key = {"turn": end.turn.turn_id, "session": end.turn.session_id}
         (turn,) = await self.core.database.fetch(
-            b"SELECT status, error, completed_at IS NOT NULL AS ended, open_reply FROM turns WHERE id = %(turn)s", key
+            b"SELECT status, error, completed_at IS NOT NULL AS ended,"
+            b" EXISTS (SELECT FROM reply_pieces WHERE turn_id = turns.id) AS has_pieces FROM turns WHERE id = %(turn)s",
+            key,
         )
         found = []
-        if turn != {"status": end.status.value, "error": end.error, "ended": True, "open_reply": None}:
+        if turn != {"status": end.status.value, "error": end.error, "ended": True, "has_pieces": False}:
             found.append(f"the turn's row is {turn}")
         calls = await self.core.database.fetch(
             b"SELECT status, is_partial, input_tokens, output_tokens, cost_usd FROM model_calls"

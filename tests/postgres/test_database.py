@@ -14,9 +14,8 @@ import pytest
 
 from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
-from cos.agent.messages import AssistantMessage, message_from_json, message_json
 from cos.agent.providers.scripted import said
-from cos.agent.records import TurnStatus
+from cos.agent.records import ReplyPiece, TurnStatus
 from cos.core.errors import DatabaseError
 from cos.core.postgres.database import Database, Row
 from cos.core.postgres.journal import PostgresJournal
@@ -103,20 +102,18 @@ async def test_replies_that_grow_at_once_are_kept_in_few_statements(database: Da
         return await fetch(statement, parameters)
 
     database.fetch = counted  # type: ignore[method-assign]
-    half = [AssistantMessage(text=f"half of {number}", partial=True) for number in range(20)]
-    await asyncio.gather(
-        *(
-            journal.keep_reply(turn, message_json(message), message_id=new_id())
-            for turn, message in zip(turns, half, strict=True)
-        )
-    )
-    assert len(statements) <= 2
-    rows = await fetch(b"SELECT open_reply::text AS body FROM turns")
-    assert {message_from_json(row["body"]).model_dump()["text"] for row in rows} == {it.text for it in half}
+    for number in range(2):
+        pieces = [ReplyPiece(number, "half of ", False)]
+        await asyncio.gather(*(journal.keep_reply(turn, pieces, message_id=turn.turn_id) for turn in turns))
+    assert len(statements) <= 4
+    rows = await fetch(b"SELECT turn_id, count(*) FROM reply_pieces GROUP BY 1")
+    assert {row["turn_id"]: row["count"] for row in rows} == {turn.turn_id: 2 for turn in turns}
 
 
 async def test_a_reply_that_could_not_be_kept_says_so_to_each_who_waits(database: Database) -> None:
     replies = OpenReplies(database)
     await database.close()
-    outcomes = await asyncio.gather(*(replies.keep(new_id(), new_id(), "{}") for _ in range(3)), return_exceptions=True)
+    piece = ReplyPiece(0, "x", False)
+    keeping = [replies.keep(new_id(), new_id(), [piece]) for _ in range(3)]
+    outcomes = await asyncio.gather(*keeping, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [DatabaseError] * 3

@@ -18,8 +18,6 @@ from cos.agent.messages import (
     AssistantMessage,
     ToolResultMessage,
     UserMessage,
-    escaped,
-    growing_reply_json,
     json_text,
     message_from_json,
     message_json,
@@ -131,16 +129,3 @@ def test_an_event_is_one_json_object_with_its_head_first(event: CoreEvent) -> No
     assert (made["type"], made["seq"], made["profile_id"]) == (event.type, 7, "home")
     own = {field.name for field in dataclasses.fields(event)} - {"turn", "at"}
     assert own <= set(made)
-
-
-PIECES = st.lists(st.text(st.characters() | st.characters(categories=["Cs"]) | st.sampled_from('"\\\0\n'), max_size=8))
-
-
-@given(PIECES, PIECES)
-def test_a_growing_reply_is_written_piece_by_piece_as_it_is_in_one_go(said: list[str], thought: list[str]) -> None:
-    text, thinking = "".join(said), "".join(thought)
-    blocks = [{"type": "thinking", "thinking": thinking}] if thinking else []
-    if blocks and text:
-        blocks.append({"type": "text", "text": text})
-    whole = message_json(AssistantMessage(text=text or None, blocks=blocks, partial=True))
-    assert growing_reply_json("".join(map(escaped, said)), "".join(map(escaped, thought))) == whole

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -27,7 +27,7 @@ from cos.agent.provider import (
     ThinkingChunk,
 )
 from cos.agent.providers.scripted import Item, Script, said
-from cos.agent.records import TurnStatus
+from cos.agent.records import ReplyPiece, TurnStatus
 from cos.agent.retry import RetryPolicy
 from tests.agent_bench import AT_ONCE, Bench, bench, until
 
@@ -202,10 +202,10 @@ async def test_nothing_is_on_screen_before_it_is_in_the_journal() -> None:
     kept = [""]
 
     class Watched(MemoryJournal):
-        async def keep_reply(self, turn: TurnInfo, body: str, *, message_id: UUID) -> None:
+        async def keep_reply(self, turn: TurnInfo, pieces: Sequence[ReplyPiece], *, message_id: UUID) -> None:
             assert kept[-1].startswith("".join(shown(b)))
-            await super().keep_reply(turn, body, message_id=message_id)
-            kept.append(json.loads(body)["text"])
+            await super().keep_reply(turn, pieces, message_id=message_id)
+            kept.append(kept[-1] + "".join(piece.text for piece in pieces))
 
     b = await bench([[StreamStarted("m"), *map(TextChunk, ("First ", "I ", "will"))]], journal=Watched())
     outcome = await b.run()

@@ -21,6 +21,7 @@ from cos.agent.messages import (
     json_text,
     message_from_json,
     message_json,
+    partial_reply,
     reply_text,
 )
 from cos.agent.records import ToolCallRecord, ToolCallStatus, TurnEnd, TurnStatus
@@ -35,9 +36,11 @@ from cos.core.postgres.teller import tell_session
 from cos.core.postgres.turn_waiting import Waiting, waiting_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cos.agent.events import Usage
     from cos.agent.identity import NewSession, TurnInfo
-    from cos.agent.records import ContextMeter
+    from cos.agent.records import ContextMeter, ReplyPiece
 
 
 class PostgresJournal:
@@ -170,8 +173,8 @@ class PostgresJournal:
 
         return await self._database.transaction(work)
 
-    async def keep_reply(self, turn: TurnInfo, body: str, *, message_id: UUID) -> None:
-        await self._open_replies.keep(turn.turn_id, message_id, body)
+    async def keep_reply(self, turn: TurnInfo, pieces: Sequence[ReplyPiece], *, message_id: UUID) -> None:
+        await self._open_replies.keep(turn.turn_id, message_id, pieces)
         self._database.teller.reply_grew(turn.session_id, turn.profile_id)
 
     async def record_tool_call(self, turn: TurnInfo, record: ToolCallRecord) -> None:
@@ -245,9 +248,8 @@ class PostgresJournal:
         """Make a message of what was shown of a reply that its process could not append."""
         row = await (await connection.execute(self._sql["open_reply"], {"turn_id": turn.turn_id})).fetchone()
         if row is not None:
-            message = message_from_json(row["body"])
-            active = isinstance(message, AssistantMessage) and message.text is not None
-            await self._insert(connection, turn, message, row["open_reply_id"], active=active)
+            message = partial_reply(row["text"] or "", row["thinking"] or "")
+            await self._insert(connection, turn, message, row["message_id"], active=message.text is not None)
 
     async def _settle(self, connection: Connection, turn: TurnInfo, row: dict[str, Any], status: TurnStatus) -> None:
         before = ToolCallStatus(row["status"])

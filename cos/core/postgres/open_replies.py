@@ -1,26 +1,37 @@
-"""What is on screen of the replies that are being streamed, kept as it grows: one statement for all that wait."""
+"""What comes on screen of the replies that are being streamed, kept piece by piece: one statement for all that wait.
+
+With many streams a statement waits for more of them first: each has a price of its own, which is paid less often then.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from cos.agent.text import storable
 from cos.core.errors import DatabaseError
 from cos.core.postgres.statements import core_statements
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from uuid import UUID
 
+    from cos.agent.records import ReplyPiece
     from cos.core.postgres.database import Database
+
+GATHER_SECONDS: Final = 0.001
+"""For each reply beyond the first that the statement before has kept."""
+LONGEST_GATHER_SECONDS: Final = 0.05
 
 
 @dataclass(slots=True)
 class _Batch:
     """What is written next; each who waits for it is told how that went."""
 
-    replies: dict[UUID, tuple[UUID, str]] = field(default_factory=dict)
-    """By turn: the message's id and its JSON."""
+    replies: int = 0
+    rows: list[tuple[UUID, UUID, ReplyPiece]] = field(default_factory=list)
+    """Turn, message and piece."""
     error: DatabaseError | None = None
 
 
@@ -29,36 +40,41 @@ class OpenReplies:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = core_statements("journal")["keep_replies"]
+        self._sql = core_statements("journal")["keep_pieces"]
         self._next = _Batch()
         self._one_at_a_time = asyncio.Lock()
+        self._others = 0
+        """Replies beside the first in the statement before."""
 
-    async def keep(self, turn_id: UUID, reply_id: UUID, body: str) -> None:
-        """Return when it is stored. A turn that has ended, or is another process' now, keeps nothing any more.
+    async def keep(self, turn_id: UUID, message_id: UUID, pieces: Sequence[ReplyPiece]) -> None:
+        """Return when they are stored. A turn that has ended, or is another process' now, keeps nothing any more.
 
         Raises:
-            DatabaseError: it is not stored.
+            DatabaseError: they are not stored.
         """
         batch = self._next
-        batch.replies[turn_id] = (reply_id, body)
+        batch.replies += 1
+        batch.rows += [(turn_id, message_id, piece) for piece in pieces]
         async with self._one_at_a_time:
             if batch is self._next:
-                self._next = _Batch()
+                if self._others:
+                    await asyncio.sleep(min(self._others * GATHER_SECONDS, LONGEST_GATHER_SECONDS))
+                self._next, self._others = _Batch(), batch.replies - 1
                 await self._write(batch)
         if batch.error is not None:
             raise DatabaseError(str(batch.error)) from batch.error
 
     async def _write(self, batch: _Batch) -> None:
-        reply_ids, bodies = zip(*batch.replies.values(), strict=True)
+        turn_ids, message_ids, pieces = zip(*batch.rows, strict=True)
+        parameters = {
+            "owner_boot_id": self._database.boot_id,
+            "turn_ids": list(turn_ids),
+            "message_ids": list(message_ids),
+            "numbers": [piece.number for piece in pieces],
+            "thinking": [piece.is_thinking for piece in pieces],
+            "texts": [storable(piece.text) for piece in pieces],
+        }
         try:
-            await self._database.fetch(
-                self._sql,
-                {
-                    "owner_boot_id": self._database.boot_id,
-                    "turn_ids": list(batch.replies),
-                    "reply_ids": list(reply_ids),
-                    "bodies": list(bodies),
-                },
-            )
+            await self._database.fetch(self._sql, parameters)
         except DatabaseError as error:
             batch.error = error

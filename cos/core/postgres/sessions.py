@@ -7,7 +7,7 @@ from uuid import UUID
 
 from cos.agent.events import TurnCompleted, Usage
 from cos.agent.identity import TurnInfo
-from cos.agent.messages import AssistantMessage, UserMessage, message_from_json, message_json
+from cos.agent.messages import AssistantMessage, UserMessage, message_from_json, message_json, partial_reply
 from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.tags import Tag
 from cos.agent.text import storable, visible
@@ -188,9 +188,9 @@ class Sessions:
     async def open_reply(self, session_id: UUID) -> OpenReply | None:
         """What is kept of the reply that some process streams in the session; None when there is nothing yet."""
         rows = await self._database.fetch(self._sql["open_reply"], {"session_id": session_id})
-        message = message_from_json(rows[0]["body"]) if rows else None
-        if not isinstance(message, AssistantMessage):
+        if not rows:
             return None
+        message = partial_reply(rows[0]["text"] or "", rows[0]["thinking"] or "")
         return OpenReply(turn_id=rows[0]["turn_id"], message_id=rows[0]["message_id"], message=message)
 
     async def pause_queue(self, session_id: UUID, *, paused: bool) -> None:

@@ -71,16 +71,29 @@ UPDATE turns SET last_activity_at = clock_timestamp()
 WHERE id = %(turn_id)s AND completed_at IS NULL AND owner_boot_id = %(owner_boot_id)s
 RETURNING id;
 
--- name: keep_replies
-UPDATE turns t SET open_reply_id = k.reply_id, open_reply = k.body::json, last_activity_at = clock_timestamp()
-FROM unnest(%(turn_ids)b::uuid[], %(reply_ids)b::uuid[], %(bodies)b::text[]) AS k (turn_id, reply_id, body)
-WHERE t.id = k.turn_id AND t.completed_at IS NULL AND t.owner_boot_id = %(owner_boot_id)s;
+-- name: keep_pieces
+-- The lock: nobody closes a turn between the look at it and the end of the statement.
+INSERT INTO reply_pieces (turn_id, message_id, number, is_thinking, text)
+SELECT k.turn_id, k.message_id, k.number, k.is_thinking, k.text
+FROM unnest(%(turn_ids)b::uuid[], %(message_ids)b::uuid[], %(numbers)b::integer[], %(thinking)b::boolean[],
+            %(texts)b::text[]) AS k (turn_id, message_id, number, is_thinking, text)
+JOIN turns t ON t.id = k.turn_id
+WHERE t.completed_at IS NULL AND t.owner_boot_id = %(owner_boot_id)s
+FOR SHARE OF t
+ON CONFLICT DO NOTHING;
 
 -- name: open_reply
--- What was shown of a reply that never became a message.
-SELECT t.open_reply_id, t.open_reply::text AS body FROM turns t
+-- What was shown of a reply that never became a message; also what a cos of before schema 3 kept of one.
+SELECT p.message_id, string_agg(p.text, '' ORDER BY p.number) FILTER (WHERE NOT p.is_thinking) AS text,
+       string_agg(p.text, '' ORDER BY p.number) FILTER (WHERE p.is_thinking) AS thinking
+FROM reply_pieces p
+WHERE p.turn_id = %(turn_id)s AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = p.message_id)
+GROUP BY p.message_id
+UNION ALL
+SELECT t.open_reply_id, t.open_reply->>'text', t.open_reply->'blocks'->0->>'thinking' FROM turns t
 WHERE t.id = %(turn_id)s AND t.open_reply_id IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = t.open_reply_id);
+  AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = t.open_reply_id)
+ORDER BY message_id DESC LIMIT 1;
 
 -- name: touch_session
 UPDATE sessions SET last_activity_at = clock_timestamp(), context = COALESCE(%(context)s::json, context)
@@ -130,9 +143,12 @@ WHERE session_id = %(session_id)s AND call_id = %(call_id)s AND finished_at IS N
 
 -- name: close_turn
 -- An interrupted turn ended with its last sign of life, not when somebody noticed.
-WITH closed AS (
+WITH pieces AS (
+    DELETE FROM reply_pieces WHERE turn_id = %(turn_id)s RETURNING kept_at
+), closed AS (
     UPDATE turns SET status = %(status)s,
-                     completed_at = CASE WHEN %(status)s = 'interrupted' THEN last_activity_at
+                     completed_at = CASE WHEN %(status)s = 'interrupted'
+                                         THEN GREATEST(last_activity_at, (SELECT max(kept_at) FROM pieces))
                                          ELSE clock_timestamp() END,
                      stop_reason = %(stop_reason)s, error = %(error)s, usage = %(usage)s,
                      open_reply_id = NULL, open_reply = NULL

@@ -70,9 +70,12 @@ RETURNING id;
 
 -- name: open_reply
 -- What is kept of a reply that is being streamed.
-SELECT t.id AS turn_id, t.open_reply_id AS message_id, t.open_reply::text AS body FROM turns t
-WHERE t.session_id = %(session_id)s AND t.completed_at IS NULL AND t.open_reply_id IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = t.open_reply_id);
+SELECT p.turn_id, p.message_id, string_agg(p.text, '' ORDER BY p.number) FILTER (WHERE NOT p.is_thinking) AS text,
+       string_agg(p.text, '' ORDER BY p.number) FILTER (WHERE p.is_thinking) AS thinking
+FROM turns t JOIN reply_pieces p ON p.turn_id = t.id
+WHERE t.session_id = %(session_id)s AND t.completed_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = p.message_id)
+GROUP BY p.turn_id, p.message_id ORDER BY p.message_id DESC LIMIT 1;
 
 -- name: has_open_turn
 SELECT 1 FROM turns WHERE session_id = %(session_id)s AND completed_at IS NULL;
