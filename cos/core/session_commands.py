@@ -17,6 +17,7 @@ from cos.core.errors import CommandError
 from cos.core.export import Format
 from cos.core.export_file import export_to_file
 from cos.core.inbound import Accepted, Inbound
+from cos.core.session_edits import where_undone
 from cos.core.whole_file import FileIsThereError
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class SessionCommands:
             raise CommandError(f"/undo takes a number of turns, not {call.argument[:40]!r}")
         undone = await self._core.edits.undo(call.open_session.id, int(turns))
         what = "the last turn" if undone.turns == 1 else f"the last {undone.turns} turns"
-        return CommandAnswer(text=f"Took back {what}; it is kept in the database.", draft=undone.prompts)
+        return CommandAnswer(text=f"Took back {what}. {where_undone(undone.turns)}", draft=undone.prompts)
 
     async def _retry(self, call: CommandCall) -> CommandAnswer:
         accepted = await self._core.dispatcher.retry(call.open_session.id)

@@ -33,14 +33,15 @@ def status_of(
     newest: ContextUpdated | None,
     note: str,
     *,
+    next_tags: Sequence[str],
     cost: str,
     is_db_up: bool,
 ) -> Status:
-    """The status line of a session, or of one that has not begun (`row` None).
+    """The status line of a session, or of one that has not begun (`row` None) and will have `next_tags`.
 
     `newest`: the newest model call that was seen here; without one the stored meter of `row` counts.
     """
-    tags = {str(tag) for tag in profile.settings.tags} | set(row.tags if row else ())
+    tags = {str(tag) for tag in profile.settings.tags} | set(row.tags if row else next_tags)
     has_begun = row is not None and row.turn_status is not None
     meter = newest.meter if newest else row.context if row else None
     return Status(

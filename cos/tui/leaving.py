@@ -93,7 +93,7 @@ class LeavingApp(App[None]):
                 partial(copy, self, selected, "the selection"), group="copy", exit_on_error=False
             )
         elif composer.text:
-            composer.load("")
+            composer.put_away()
         elif time.monotonic() - self._quit_pressed < QUIT_SECONDS:
             self.leave_now()
         else:

@@ -285,6 +285,7 @@ class SessionControl:
             self._tally.usage(current),
             self._tally.newest_call(current),
             note,
+            next_tags=place.tags,
             cost=self.cost.today,
             is_db_up=not trouble,
         )
