@@ -282,8 +282,7 @@ class SessionControl:
         screen.status_line.status = status_of(
             self._core.profiles[place.profile_id],
             row,
-            self._tally.usage(current),
-            self._tally.newest_call(current),
+            self._tally,
             note,
             next_tags=place.tags,
             cost=self.cost.today,

@@ -135,11 +135,12 @@ WITH closed AS (
                      completed_at = CASE WHEN %(status)s = 'interrupted' THEN last_activity_at
                                          ELSE clock_timestamp() END,
                      stop_reason = %(stop_reason)s, error = %(error)s, usage = %(usage)s,
+                     context = COALESCE(%(context)s, (SELECT s.context FROM sessions s WHERE s.id = session_id)),
                      open_reply_id = NULL, open_reply = NULL
     WHERE id = %(turn_id)s AND completed_at IS NULL
-    RETURNING session_id, completed_at
+    RETURNING session_id, completed_at, context
 )
-UPDATE sessions s SET context = COALESCE(%(context)s, s.context),
+UPDATE sessions s SET context = closed.context,
                       last_activity_at = GREATEST(s.last_activity_at, closed.completed_at)
 FROM closed WHERE s.id = closed.session_id;
 
