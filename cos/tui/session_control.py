@@ -277,7 +277,7 @@ class SessionControl:
         retry = self._conversations.retry_note(current) if current else ""
         trouble = self.catching_up.trouble or self.trouble
         note = trouble or self.drafts.trouble or stopping or retry
-        screen.sessions.lines.mark_open(current)
+        screen.sessions.mark_open(current)
         screen.show_title(title_of(row, place.tags))
         screen.status_line.status = status_of(
             self._core.profiles[place.profile_id],

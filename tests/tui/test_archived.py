@@ -61,7 +61,7 @@ async def test_commands_archive_the_open_session_show_it_and_bring_it_back(core_
         await chat.pilot.press("escape")
         await chat.say("/unarchive")
         await chat.until(lambda: "The session is in the lists." in chat.text())
-        await chat.pilot.press("f2", "A")
+        await chat.pilot.press("f2")
         await lists(chat, "first")
 
 

@@ -56,7 +56,8 @@ Sessions (F2)
   a, d          archive (again: take back), delete; what goes is said first
   A             the archived sessions, and back to the others; a on one takes it back
   right, left   show and hide child sessions
-  /             filter: words, #tag, profile:work, since:2d, state:waiting (running, failed, unseen, archived …)
+  /             filter: words, #tag, profile:work, since:2d, state:waiting (running, failed, unseen, archived …);
+                Esc takes it away
 
 Conversation (F3)
   up, down      move; with Shift they select entries
