@@ -177,6 +177,20 @@ async def test_a_notice_never_lies_over_what_is_written(core_home: CoreHome) -> 
         assert chat.main.composer.region.height == 9
 
 
+async def test_a_notice_covers_no_screen_that_opens_after_it(core_home: CoreHome) -> None:
+    async with chat_in(core_home, notifications=True) as chat:
+        chat.app.notify("said below", timeout=600)
+        await chat.shows("said below")
+        await chat.pilot.press("f1")
+        await chat.shows("this help")
+        chat.app.notify("said on top", timeout=600)
+        await chat.shows("said on top")
+        assert "said below" not in chat.screen_text()
+        await chat.pilot.press("escape")
+        await chat.shows("said below")
+        await chat.shows("said on top")
+
+
 async def test_ctrl_c_clears_then_quits_on_the_second_press(core_home: CoreHome) -> None:
     async with chat_in(core_home) as chat:
         await chat.pilot.press(*"text", "ctrl+c")
