@@ -280,10 +280,13 @@ async def test_f6_begins_a_session_of_the_next_profile_while_the_composer_has_th
 async def test_the_status_line_says_the_tags_that_the_next_session_gets(core_home: CoreHome) -> None:
     async with chat_in(core_home, tags=("client:acme",)) as chat:
         assert "area:home client:acme" in str(chat.main.status_line.content)
+        await chat.say("/tag task:x")
+        await chat.shows("New session #client:acme #task:x")
+        assert "area:home client:acme task:x" in str(chat.main.status_line.content)
         await chat.ask("hello")
         assert chat.control.current is not None
         (turn,) = (await chat.core.sessions.transcript(chat.control.current)).turns.values()
-        assert turn.tags == ("area:home", "client:acme")
+        assert turn.tags == ("area:home", "client:acme", "task:x")
 
 
 async def test_tags_of_the_next_session_go_along_to_another_profile(core_home: CoreHome) -> None:
