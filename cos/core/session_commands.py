@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Run = Callable[[CommandCall], Awaitable[CommandAnswer]]
 _DATED: Final = re.compile(r"-(?:\d{8}|latest)$")
 """How a name fixes one version of a model."""
+_EXPORT: Final = "write the session to a file; without FILE to one where cos was started"
 _SUFFIXES: Final = {"markdown": "md", "json": "json"}
 
 
@@ -78,7 +79,7 @@ class SessionCommands:
             ("stop", "", "stop the running turn", self._stop),
             ("usage", "", "tokens of this session", self._usage),
             ("tools", "", "what the agent can do", self._tools),
-            ("export", "[markdown|json] [FILE]", "write the session to a file", self._export),
+            ("export", "[markdown|json] [FILE]", _EXPORT, self._export),
         ]
         of_session = [
             Command(name=name, arguments=args, summary=text, run=run, only_open=name in {"undo", "fork"})

@@ -78,7 +78,7 @@ class SearchPane(TellsFailures, Vertical):
 
     @on(SearchBar.Taken)
     def _search_taken(self) -> None:
-        self.view.focus()
+        self.screen.set_focus(self.view)
         if self.bar.box.value.strip():
             self._settle(self.bar.box.value)
         else:
