@@ -93,7 +93,9 @@ class LeavingApp(NoticingApp):
                 partial(copy, self, selected, "the selection"), group="copy", exit_on_error=False
             )
         elif composer.text:
-            composer.put_away()
+            if composer.text.strip():
+                composer.prompts.sent(composer.packed)
+            composer.load("")
         elif time.monotonic() - self._quit_pressed < QUIT_SECONDS:
             self.leave_now()
         else:

@@ -152,7 +152,8 @@ class Composer(FoldingArea):
             return True
         if key == "slash" and restored and restored == self.packed and self.cursor_location == self.document.end:
             # A command begins on its own line: glued to a text that came back, it would be sent as a message.
-            self.put_away()
+            self.prompts.sent(self.packed)
+            self.load("")
             self.app.notify("What stood here is one Up away; a command begins on an empty line.", markup=False)
             return False
         if key == "enter":
@@ -250,12 +251,6 @@ class Composer(FoldingArea):
             self.restore(draft)
         self.history.clear()
         self.prompts.rest()
-
-    def put_away(self) -> None:
-        """Empty it; what was written is one Up away."""
-        if self.text.strip():
-            self.prompts.sent(self.packed)
-        self.load("")
 
     def put_back(self, draft: str) -> None:
         """Return a text that could not be sent; while something new is being written it is one Up away."""
