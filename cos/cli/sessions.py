@@ -8,14 +8,15 @@ import json
 import os
 import sys
 import termios
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from cos.agent.errors import CosError
+from cos.agent.tags import Tag, merge_tags
 from cos.agent.text import visible
 from cos.cli.opening import StartRequest, close_database, open_database
 from cos.cli.session_hits import searched
@@ -23,6 +24,7 @@ from cos.cli.session_text import session_object, session_text
 from cos.cli.table import table
 from cos.core.cancelling import Cancelling
 from cos.core.config import load_config
+from cos.core.config_errors import ConfigError, FolderError
 from cos.core.effective import Flags
 from cos.core.paths import Paths
 from cos.core.postgres.cancels import Cancels
@@ -32,6 +34,7 @@ from cos.core.postgres.schema import apply_core_schema
 from cos.core.postgres.session_search import SessionSearch
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.sweep import Sweeper
+from cos.core.profiles import load_profile, profile_folders
 from cos.core.running_turns import RunningTurns
 from cos.core.session_edits import SessionEdits
 
@@ -202,15 +205,28 @@ def _listed(found: list[ListedSession], options: argparse.Namespace) -> str:
     if not found:
         whose = f" of profile {options.profile}" if options.profile else ""
         return f"There is no {'archived ' if options.archived else ''}session{whose}."
+    of_profiles = _profile_tags({one.profile_id for one in found})
     length = next(length for length in _SHORT_IDS if len({str(one.id)[:length] for one in found}) == len(found))
     rows = [
         (
             str(one.id)[:length], f"{one.last_activity_at.astimezone():%Y-%m-%d %H:%M}", one.profile_id, one.state,
-            f"{'↳ ' if one.parent_session_id else ''}{one.title or '(no title)'}", " ".join(one.tags),
+            f"{'↳ ' if one.parent_session_id else ''}{one.title or '(no title)'}",
+            " ".join(merge_tags(of_profiles.get(one.profile_id, ()), one.tags)),
         )
         for one in found
     ]  # fmt: skip
     return table(("ID", "LAST ACTIVE", "PROFILE", "STATE", "TITLE", "TAGS"), rows)
+
+
+def _profile_tags(profiles: Collection[str]) -> dict[str, tuple[Tag, ...]]:
+    """What a turn of these profiles has beside its session's own tags; a profile that cannot be read is left out."""
+    paths, tags = Paths.from_environment(os.environ), dict[str, tuple[Tag, ...]]()
+    with suppress(FolderError):
+        for folder in profile_folders(paths):
+            if folder.name in profiles:
+                with suppress(ConfigError):
+                    tags[folder.name] = load_profile(folder, paths).settings.tags
+    return tags
 
 
 def _json_list(found: list[ListedSession]) -> str:

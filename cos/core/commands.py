@@ -30,6 +30,8 @@ BUILT_IN: Final = frozenset({
     "tag", "theme", "title", "tools", "unarchive", "undo", "usage",
 })  # fmt: skip
 """Every command of the core and of the app. No skill has one of these names, also where the app does not run."""
+_MEANT: Final = {"exit": "quit", "q": "quit"}
+"""Names that other programs have for a command."""
 _COMMAND = re.compile(r"/([a-z][a-z0-9_-]*)(?:\s+(.*))?", re.DOTALL)
 
 
@@ -191,6 +193,7 @@ def parse_command(text: str) -> tuple[str, str] | None:
 
 def unknown_command(name: str, known: Iterable[str]) -> CommandError:
     """What to say about a name that no command has."""
-    near = difflib.get_close_matches(name, list(known), n=1)
+    names = list(known)
+    near = [_MEANT[name]] if _MEANT.get(name) in names else difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean /{near[0]}?" if near else "/help lists them."
     return CommandError(f"there is no command /{name}; {hint} A message may begin with a blank before the slash")

@@ -17,6 +17,7 @@ from cos.core.errors import CommandError
 from cos.core.export import Format
 from cos.core.export_file import export_to_file
 from cos.core.inbound import Accepted, Inbound
+from cos.core.session_edits import where_undone
 from cos.core.whole_file import FileIsThereError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 Run = Callable[[CommandCall], Awaitable[CommandAnswer]]
 _DATED: Final = re.compile(r"-(?:\d{8}|latest)$")
 """How a name fixes one version of a model."""
+_EXPORT: Final = "write the session to a file; without FILE to one where cos was started"
 _SUFFIXES: Final = {"markdown": "md", "json": "json"}
 
 
@@ -77,7 +79,7 @@ class SessionCommands:
             ("stop", "", "stop the running turn", self._stop),
             ("usage", "", "tokens of this session", self._usage),
             ("tools", "", "what the agent can do", self._tools),
-            ("export", "[markdown|json] [FILE]", "write the session to a file", self._export),
+            ("export", "[markdown|json] [FILE]", _EXPORT, self._export),
         ]
         of_session = [
             Command(name=name, arguments=args, summary=text, run=run, only_open=name in {"undo", "fork"})
@@ -119,7 +121,7 @@ class SessionCommands:
             raise CommandError(f"/undo takes a number of turns, not {call.argument[:40]!r}")
         undone = await self._core.edits.undo(call.open_session.id, int(turns))
         what = "the last turn" if undone.turns == 1 else f"the last {undone.turns} turns"
-        return CommandAnswer(text=f"Took back {what}; it is kept in the database.", draft=undone.prompts)
+        return CommandAnswer(text=f"Took back {what}. {where_undone(undone.turns)}", draft=undone.prompts)
 
     async def _retry(self, call: CommandCall) -> CommandAnswer:
         accepted = await self._core.dispatcher.retry(call.open_session.id)

@@ -92,6 +92,12 @@ class Undone:
     """What the user had said in those turns, steering included, oldest first."""
 
 
+def where_undone(turns: int) -> str:
+    """What becomes of turns that are taken back, said before and after, on every surface."""
+    they, them = ("It stays", "it") if turns == 1 else ("They stay", "them")
+    return f"{they} in the database, but nothing brings {them} back into the conversation."
+
+
 class SessionEdits:
     """One per process. Every method raises SessionError when there is no such session."""
 

@@ -168,14 +168,18 @@ def _grouping(argument: str) -> str:
     return f"tag:{key}"
 
 
-def tag_command(core: Command, place: Callable[[], Place]) -> Command:
-    """`/tag` as the core has it; before a session's first message it changes the tags that the session begins with."""
+def tag_command(core: Command, place: Callable[[], Place], changed: Callable[[], None]) -> Command:
+    """`/tag` as the core has it; before a session's first message it changes the tags that the session begins with.
+
+    `changed`: those are others now.
+    """
 
     async def run(call: CommandCall) -> CommandAnswer:
         if call.session is not None:
             return await core.run(call)
         here = place()
         here.tags = tuple(map(str, changed_tags(here.tags, call.argument)))
+        changed()
         return CommandAnswer(text=f"The session begins with {' '.join(here.tags) or 'no tags of its own'}.")
 
     return Command(

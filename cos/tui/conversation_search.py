@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
@@ -99,6 +99,20 @@ class ConversationSearch:
             at = max(0, bisect_right(matches, self._view.end_in_view) - 1)
             self._view.reach(self._view.entries[matches[at]].key, last=True, unfold=False)
         return self._found(matches)
+
+    async def settle(self, text: str) -> Found:
+        """Be at a match, unfolded: at the one that `look_for` went to, else at the newest that is not loaded."""
+        if self._wanted is not None and self._wanted.text == text:
+            found = self._found(await self._matches(self._wanted))
+        else:
+            found = await self.look_for(text)
+        here = self._view.cursor_index
+        if found.position is None or here is None:
+            return await self.move(-1)
+        if self._view.hides(here):
+            self._view.reach(self._view.entries[here].key, last=True)
+            found = replace(found, inside=self._view.inside)
+        return found
 
     def _begin(self, text: str) -> Wanted:
         self._wanted, self._older, self.last = Wanted(text), None, text

@@ -28,23 +28,32 @@ class TerminalDriver(LinuxDriver):
         super().__init__(*arguments, **options)
         self._file = _Outlet(self._file)  # type: ignore[assignment,arg-type]  # a file of text, and never None here
         self._is_lent = False
+        self._is_over = False
 
     def start_application_mode(self) -> None:
+        self._is_over = False
         super().start_application_mode()  # type: ignore[no-untyped-call]  # it has no types
         asyncio.get_running_loop().add_signal_handler(signal.SIGCONT, self._go_on)
+
+    def stop_application_mode(self) -> None:
+        self._is_over = True
+        super().stop_application_mode()
 
     def suspend_application_mode(self) -> None:
         """The terminal is another program's: what the app draws meanwhile is dropped, and drawn again afterwards."""
         super().suspend_application_mode()
-        self._is_lent = True
+        self._is_lent, self._is_over = True, False
 
     def resume_application_mode(self) -> None:
         self._is_lent = False
         super().resume_application_mode()
 
     def _go_on(self) -> None:
-        """After a stop, of which a SIGSTOP gives no warning: set the terminal up anew, with one thread that reads."""
-        if self._auto_restart and os.isatty(self.fileno):
+        """After a stop, of which a SIGSTOP gives no warning: set the terminal up anew, with one thread that reads.
+
+        An app that was stopped while it ended only goes on to its end: nobody would end that thread any more.
+        """
+        if self._auto_restart and not self._is_over and os.isatty(self.fileno):
             if not self._is_lent:
                 self.suspend_application_mode()
             self.resume_application_mode()

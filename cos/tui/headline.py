@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cos.agent.events import Usage
 from cos.core.fork_titles import marker_first
 from cos.tui import wording
 from cos.tui.widgets.approval_card import Card
@@ -13,11 +12,11 @@ from cos.tui.widgets.status_line import FULL, Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cos.agent.events import ContextUpdated
     from cos.agent.records import ContextMeter
     from cos.core.postgres.approvals import PendingApproval
     from cos.core.profiles import Profile
     from cos.core.sessions import SessionRow
+    from cos.tui.tally import Tally
 
 
 def title_of(row: SessionRow | None, next_tags: Sequence[str] = ()) -> str:
@@ -29,18 +28,20 @@ def title_of(row: SessionRow | None, next_tags: Sequence[str] = ()) -> str:
 def status_of(
     profile: Profile,
     row: SessionRow | None,
-    usage: Usage,
-    newest: ContextUpdated | None,
+    tally: Tally,
     note: str,
     *,
+    next_tags: Sequence[str],
     cost: str,
     is_db_up: bool,
 ) -> Status:
-    """The status line of a session, or of one that has not begun (`row` None).
+    """The status line of a session, or of one that has not begun (`row` None) and will have `next_tags`.
 
-    `newest`: the newest model call that was seen here; without one the stored meter of `row` counts.
+    Of the context the newest model call that was seen here tells; without one the stored meter of `row` counts.
     """
-    tags = {str(tag) for tag in profile.settings.tags} | set(row.tags if row else ())
+    session_id = row.id if row else None
+    usage, newest = tally.usage(session_id), tally.newest_call(session_id)
+    tags = {str(tag) for tag in profile.settings.tags} | set(row.tags if row else next_tags)
     has_begun = row is not None and row.turn_status is not None
     meter = newest.meter if newest else row.context if row else None
     return Status(

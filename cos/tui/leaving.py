@@ -9,12 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
-from textual.app import App
 from textual.binding import Binding, BindingType
 
 from cos.agent.text import visible
 from cos.tui.clipboard import copy
 from cos.tui.driver import TerminalDriver
+from cos.tui.notices import NoticingApp
 from cos.tui.widgets.composer import Composer
 from cos.tui.widgets.status_line import Status
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 QUIT_SECONDS = 2.0
 
 
-class LeavingApp(App[None]):
+class LeavingApp(NoticingApp):
     """What ends, and in which order."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,7 +40,7 @@ class LeavingApp(App[None]):
 
     def __init__(self, command: str) -> None:
         """`command` starts the app again, as it may be pasted into a shell."""
-        super().__init__(driver_class=TerminalDriver)
+        super().__init__(TerminalDriver)
         self._command = command
         self._quit_pressed = 0.0
         self.is_leaving = False
@@ -93,6 +93,8 @@ class LeavingApp(App[None]):
                 partial(copy, self, selected, "the selection"), group="copy", exit_on_error=False
             )
         elif composer.text:
+            if composer.text.strip():
+                composer.prompts.sent(composer.packed)
             composer.load("")
         elif time.monotonic() - self._quit_pressed < QUIT_SECONDS:
             self.leave_now()

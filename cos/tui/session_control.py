@@ -277,14 +277,14 @@ class SessionControl:
         retry = self._conversations.retry_note(current) if current else ""
         trouble = self.catching_up.trouble or self.trouble
         note = trouble or self.drafts.trouble or stopping or retry
-        screen.sessions.lines.mark_open(current)
+        screen.sessions.mark_open(current)
         screen.show_title(title_of(row, place.tags))
         screen.status_line.status = status_of(
             self._core.profiles[place.profile_id],
             row,
-            self._tally.usage(current),
-            self._tally.newest_call(current),
+            self._tally,
             note,
+            next_tags=place.tags,
             cost=self.cost.today,
             is_db_up=not trouble,
         )

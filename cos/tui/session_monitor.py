@@ -18,7 +18,7 @@ from cos.tui import wording
 from cos.tui.cost_port import CALL_RECORDED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Coroutine
+    from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
     from uuid import UUID
 
     from textual.worker import Worker
@@ -115,11 +115,13 @@ class SessionMonitor:
                 return
             pressing = await self._listing.pressing(query)
             page = await self._listing.page(query)
+            listed = None if query.is_empty else await self._listing.count()
             expanded = list(lines.rows.expanded) if query.is_empty else []
             children = {parent: await self._listing.children(parent) for parent in expanded}
             if generation != self._generation:
                 return
             self._kept.clear()
+            self._screen.sessions.listed = listed
             with lines.changing():
                 lines.rows.begin(pressing, is_nested=query.is_empty)
                 lines.rows.extend(page.rows, page.next)
@@ -202,10 +204,13 @@ class SessionMonitor:
                 return
             query = self._query
             found = await self._listing.refreshed(query, touched)
+            listed = await self._listing.count() if not query.is_empty and _counts_anew(found, self._known) else None
             for session_id in found.gone:
                 self._known.pop(session_id, None)
             if query == self._query:
                 self._show(found)
+                if listed is not None:
+                    self._screen.sessions.listed = listed
         await self._learn(found.rows)
 
     def _show(self, found: Refreshed) -> None:
@@ -273,3 +278,10 @@ class SessionMonitor:
     def _in_background(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
         """The app owns it: it ends with the app's other readers."""
         _: Worker[None] = self._screen.app.run_worker(work, group="feed", exit_on_error=False)
+
+
+def _counts_anew(found: Refreshed, known: Mapping[UUID, SessionRow]) -> bool:
+    """Whether a session came or went."""
+    return bool(found.gone) or any(
+        (before := known.get(row.id)) is None or before.is_archived != row.is_archived for row in found.rows
+    )

@@ -29,7 +29,7 @@ class AppSurface:
         self._commands = core.dispatcher.commands
         named = partial(marked, core.providers)
         self._commands.add(*AppCommands(self, core.profiles, lambda: control.place, core.sessions.find, named).all())
-        self._commands.replace(tag_command(self._commands.find("tag"), lambda: control.place))
+        self._commands.replace(tag_command(self._commands.find("tag"), lambda: control.place, control.draw))
 
     def known(self) -> Sequence[Command]:
         """Every command that may be typed here, by name."""

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from cos.agent.errors import CosError
+from cos.core.session_edits import where_undone
 from cos.tui.paste_fold import packed_message
 from cos.tui.widgets.conversation_pane import ConversationPane
 
@@ -43,7 +44,9 @@ class TurnActions:
                 case ConversationPane.RewindWanted(turn_id=turn_id):
                     await self._rewind(session_id, turn_id)
                 case ConversationPane.ForkWanted(turn_id=turn_id):
-                    await self._control.open(await self._editing.fork(session_id, through_turn=turn_id))
+                    fork = await self._editing.fork(session_id, through_turn=turn_id)
+                    self._control.screen.query_one(ConversationPane).action_end_search()
+                    await self._control.open(fork)
                     self._control.screen.close_panes()
                     self._say("This is a copy up to that turn; the other session stays as it is.")
                 case _:
@@ -59,7 +62,7 @@ class TurnActions:
         turns = "1 turn" if count == 1 else f"{count} turns"
         asked, self._asked = self._asked, (turn_id, time.monotonic())
         if asked is None or asked[0] != turn_id or time.monotonic() - asked[1] > SURE_SECONDS:
-            self._say(f"u once more takes back {turns}, for good.")
+            self._say(f"u once more takes back {turns}. {where_undone(count)}")
             return
         self._asked = None
         undone = await self._editing.undo(session_id, count)
@@ -67,7 +70,7 @@ class TurnActions:
         where = "one Up away in the composer" if screen.composer.full_text else "in the composer"
         screen.composer.put_back("\n\n".join(packed_message(prompt) for prompt in undone.prompts))
         screen.close_panes()
-        self._say(f"Took back {turns}; kept in the database, and what you wrote is {where}.")
+        self._say(f"Took back {turns}. {where_undone(count)} What you wrote is {where}.")
 
     def _say(self, sentence: str) -> None:
         self._control.screen.notify(sentence, markup=False)

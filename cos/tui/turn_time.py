@@ -51,15 +51,17 @@ class TurnClock:
             self.waits_since = None
 
     def header(self, now: datetime) -> str:
-        """`09:41 · running for 42s`, and `waiting for you 12s` or `waited 3m 2s for you`."""
+        """`09:41 · running for 42s · waited 3m 2s for you`, or `09:41 · waiting for you 12s · worked 42s`.
+
+        What counts on stands first: the end is left out where there is little room.
+        """
         waiting = None if self.waits_since is None else max(timedelta(), now - self.waits_since)
         running = now - self.started_at - self.waited - (waiting or timedelta())
-        pieces = [wording.moment(self.started_at), f"running for {wording.duration(running)}"]
-        if waiting is not None:
-            pieces.append(f"waiting for you {wording.duration(waiting)}")
+        if waiting is None:
+            pieces = [f"running for {wording.duration(running)}", *_waited(self.waited)]
         else:
-            pieces.extend(_waited(self.waited))
-        return _SEPARATOR.join(pieces)
+            pieces = [f"waiting for you {wording.duration(waiting)}", f"worked {wording.duration(running)}"]
+        return _SEPARATOR.join([wording.moment(self.started_at), *pieces])
 
 
 def header(turn: TurnRow) -> str:

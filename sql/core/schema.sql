@@ -73,6 +73,10 @@ ALTER TABLE turns ADD COLUMN IF NOT EXISTS open_reply json;
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS undone_at timestamptz;
 -- In a fork: the turn that this one repeats. It cost nothing again.
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS copied_from_turn_id uuid;
+-- Of an ended turn: what its session's `context` was then, and is again when it is the last one of a rewind or a fork.
+ALTER TABLE turns ADD COLUMN IF NOT EXISTS context json;
+-- In a fork: how long the turn that this one repeats waited for the user. Its requests are not copied.
+ALTER TABLE turns ADD COLUMN IF NOT EXISTS waited_seconds double precision;
 -- Somebody wants the turn to stop: whoever runs it hears of it, or finds it here. `cancel_goes_on`: a message came in
 -- after that, so what waits is not to pause when the turn has ended.
 ALTER TABLE turns ADD COLUMN IF NOT EXISTS cancel_requested_at timestamptz;

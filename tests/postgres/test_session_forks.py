@@ -96,6 +96,30 @@ async def test_a_fork_is_cut_where_the_user_says(core_url: str, tmp_path: Path) 
             await edits.fork(origin, before_turn=second, through_turn=second)
 
 
+async def test_a_fork_and_a_rewind_are_as_full_as_the_history_was_then(core_url: str, tmp_path: Path) -> None:
+    scripts = [replace(said("x"), usage=Usage(input_tokens=count, output_tokens=1)) for count in (10, 20, 30)]
+    async with core_bench(core_url, tmp_path, [*scripts, said("nobody counted")]) as core:
+        turns = [(await core.ask("q1")).turn]
+        origin = turns[0].session_id
+        turns += [(await core.ask(text, origin)).turn for text in ("q2", "q3")]
+        edits = edits_of(core)
+
+        async def used(session_id: UUID) -> int | None:
+            context = (await core.sessions.get(session_id)).context
+            return context.used if context else None
+
+        assert await used(await edits.fork(origin)) == 31
+        middle = await edits.fork(origin, through_turn=turns[1].turn_id)
+        assert await used(middle) == 21
+        assert await used(await edits.fork(middle, before_turn=await edits.turn_numbered(middle, 2))) == 11
+        assert await used(await edits.fork(origin, before_turn=turns[0].turn_id)) is None, "it is empty"
+        await edits.undo(origin)
+        assert await used(origin) == 21
+        await edits.undo(origin, 2)
+        assert await used(origin) is None
+        assert await used(await edits.fork((await core.ask("q4")).turn.session_id)) is None
+
+
 async def test_forks_outlive_what_they_came_from_and_child_sessions_do_not_H_059(core_url: str, tmp_path: Path) -> None:
     async with core_bench(core_url, tmp_path, [called(("c", "t", {})), said("1"), said("2")], tool("t")) as core:
         origin = (await core.ask("go")).turn.session_id

@@ -17,6 +17,7 @@ from cos.core.postgres.database import Database
 from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.turn_waiting import Waiting, waiting_of
+from tests.postgres.test_session_edits import edits_on
 
 
 class Asking(NamedTuple):
@@ -106,3 +107,16 @@ async def test_what_the_end_says_is_what_is_loaded(database: Database) -> None:
     prompt_id = page.messages[0].id
     told = await Sessions(database).end_of_turn(prompt_id)
     assert told is not None and told.waited_seconds == end.waited_seconds == 1.25
+
+
+async def test_a_copied_turn_has_waited_as_long_also_when_the_one_it_repeats_is_gone(database: Database) -> None:
+    it = await asking(database)
+    await it.span(10, 40)
+    await PostgresJournal(database).finish_turn(it.turn, TurnStatus.COMPLETED)
+    edits = edits_on(database)
+    fork = await edits.fork(it.turn.session_id)
+    again = await edits.fork(fork)
+    await edits.delete([it.turn.session_id])
+    for session_id in (fork, again):
+        (turn,) = (await Sessions(database).transcript(session_id)).turns.values()
+        assert turn.waited_seconds == 30

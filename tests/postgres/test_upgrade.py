@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OLD = sorted((Path(__file__).parent / "old_databases").glob("*.sql"))
 KNOWN = {
-    "core": (2, "ff0ff954f877cb5de064c8d4537a57afb29e00607dfb2d698b18112f68915c0d"),
+    "core": (3, "bd31316e5a129d64ee21e360add2e8ff7f60dcd43b0cdb9b0b59fe9d26f6dc13"),
     "bill": (2, "361cdcf140d6673a2799de24bf4cc4c3625ade63b627a2792c7329d45945aff8"),
     "memory": (1, "6ac0f2630c54b1b6c412d67d8030f8c84dbf8c8b1c2cffc7fccd2ffb0abfc656"),
 }

@@ -109,7 +109,7 @@ def test_check_tells_and_repairs(program: Program) -> None:
 def test_doctor_and_every_command_refuse_a_database_of_a_newer_cos(program: Program) -> None:
     ask(program)
     program.rows("INSERT INTO applied_schemas (digest, name, number) VALUES ('newer', 'core', 9) RETURNING digest")
-    words = "this database was made by a newer cos (schema 9, this one knows 2); update cos"
+    words = "this database was made by a newer cos (schema 9, this one knows 3); update cos"
     for command in (["ask", "hi", "--profile", "demo"], ["sessions", "list"], ["db", "check"]):
         done = program.run(*command)
         assert (done.returncode, done.stderr.strip().splitlines()[-1]) == (2, f"cos: {words}")

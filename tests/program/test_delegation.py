@@ -91,6 +91,10 @@ def test_parent_and_children_cost_exactly_what_their_calls_did(cos: Program, api
     assert groups("--by", "session", "--with-children") == {
         ids["look around"]: parent + children, "total": parent + children,
     }  # fmt: skip
+    listed = cos.run("sessions", "list").stdout.splitlines()[1:]
+    assert len(listed) == 3 and all(line.endswith("  area:home client:acme") for line in listed)
+    (cos.home / "profiles" / "home" / "config.toml").write_text("spoiled =")
+    assert "  client:acme" in cos.run("sessions", "list").stdout, "a list needs no profile"
 
 
 def _runs(marker: str) -> list[psutil.Process]:

@@ -59,7 +59,7 @@ def test_the_table_stays_aligned_with_wide_characters(program: Program) -> None:
     for words in ("漢字かな漢字", "plain"):
         asked(program, words, "--tag", "client:acme")
     head, *rows = sessions(program, "list").splitlines()
-    starts = [cells(row[: row.index("client:acme")]) for row in rows]
+    starts = [cells(row[: row.index("area:demo client:acme")]) for row in rows]
     assert starts == [head.index("TAGS")] * 2
     for row in rows:
         assert sessions(program, "show", row.split()[0]), "the short id of the list names the session"

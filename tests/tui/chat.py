@@ -127,10 +127,11 @@ async def chat_in(
     timing: Timing = QUICK,
     preferences: Preferences | None = None,
     notifications: bool = False,
+    tags: tuple[str, ...] = (),
 ) -> AsyncIterator[Chat]:
     """The app on a fresh core, connected. `notifications`: they are drawn, too."""
     looks = preferences or Preferences()
-    app = CosApp(Opening(open_core=home.open, session=session, timing=timing, preferences=looks))
+    app = CosApp(Opening(open_core=home.open, session=session, timing=timing, preferences=looks, tags=tags))
     async with app.run_test(size=size, notifications=notifications) as pilot:
         chat = Chat(app, pilot, home)
         await chat.until(lambda: app.control is not None or app.failure, "the core is there")

@@ -110,7 +110,7 @@ async def test_nothing_is_decided_before_the_card_is_armed(core_home: CoreHome) 
         assert await decisions(chat) == {"touch one": ("pending", None)}
 
 
-async def test_a_key_that_came_too_early_is_said_to_be_not_taken_until_it_is_pressed_again(core_home: CoreHome) -> None:
+async def test_a_key_that_came_too_early_is_said_to_be_not_taken_until_keys_are_taken(core_home: CoreHome) -> None:
     core_home.script(called(*commands("touch one")), said("done"))
     async with chat_in(core_home, timing=SLOW_ARM) as chat:
         pane = chat.main.approvals
@@ -121,9 +121,9 @@ async def test_a_key_that_came_too_early_is_said_to_be_not_taken_until_it_is_pre
         assert pane.styles.border_top[0] == "dashed"
         await chat.pilot.press("y")
         assert pane.border_subtitle == "too early · one moment …"
-        pane.arming.is_armed = True
+        pane.arming._arm()
         await chat.until(lambda: pane.styles.border_top[0] == "heavy")
-        assert pane.border_subtitle == "too early: press it again"
+        assert pane.border_subtitle == "y allow once · n deny"
         await chat.pilot.press("e", "ctrl+s")
         await chat.shows("press it again")
         await chat.pilot.press("escape", "f4", "f4")

@@ -61,7 +61,7 @@ async def test_commands_archive_the_open_session_show_it_and_bring_it_back(core_
         await chat.pilot.press("escape")
         await chat.say("/unarchive")
         await chat.until(lambda: "The session is in the lists." in chat.text())
-        await chat.pilot.press("f2", "A")
+        await chat.pilot.press("f2")
         await lists(chat, "first")
 
 
@@ -84,3 +84,6 @@ async def test_an_export_over_a_file_says_what_to_type_here(
         await chat.say("/export x.md")
         await chat.told("exists and stays; give another name: /export markdown FILE")
         assert "--force" not in chat.notices() and (tmp_path / "x.md").read_text() == "mine"
+        await chat.say("/export")
+        await chat.until(lambda: f"2 messages are in {tmp_path}/cos-{chat.control.current}.md" in chat.text())
+        assert any("where cos was started" in command.summary for command in chat.core.dispatcher.commands.all())

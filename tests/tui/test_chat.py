@@ -19,6 +19,7 @@ from cos.core.live import Live, Resync
 from cos.core.session_query import SessionQuery
 from cos.tui.app import CosApp, Opening
 from cos.tui.screens import main
+from cos.tui.widgets.search_bar import SearchBar
 from tests.fix_home import PROFILES, CoreHome
 from tests.tui.chat import QUICK, Chat, chat_in
 
@@ -176,11 +177,27 @@ async def test_a_notice_never_lies_over_what_is_written(core_home: CoreHome) -> 
         assert chat.main.composer.region.height == 9
 
 
+async def test_a_notice_covers_no_screen_that_opens_after_it(core_home: CoreHome) -> None:
+    async with chat_in(core_home, notifications=True) as chat:
+        chat.app.notify("said below", timeout=600)
+        await chat.shows("said below")
+        await chat.pilot.press("f1")
+        await chat.shows("this help")
+        chat.app.notify("said on top", timeout=600)
+        await chat.shows("said on top")
+        assert "said below" not in chat.screen_text()
+        await chat.pilot.press("escape")
+        await chat.shows("said below")
+        await chat.shows("said on top")
+
+
 async def test_ctrl_c_clears_then_quits_on_the_second_press(core_home: CoreHome) -> None:
     async with chat_in(core_home) as chat:
         await chat.pilot.press(*"text", "ctrl+c")
         assert chat.main.composer.text == "" and "once more" not in chat.notices()
-        await chat.pilot.press("ctrl+c")
+        await chat.pilot.press("up")
+        assert chat.main.composer.text == "text", "one Up away"
+        await chat.pilot.press("down", "ctrl+c")
         await chat.told("once more")
         assert chat.app.is_running
         await chat.pilot.press("ctrl+c")
@@ -260,6 +277,18 @@ async def test_f6_begins_a_session_of_the_next_profile_while_the_composer_has_th
         await chat.shows("client:acme")
 
 
+async def test_the_status_line_says_the_tags_that_the_next_session_gets(core_home: CoreHome) -> None:
+    async with chat_in(core_home, tags=("client:acme",)) as chat:
+        assert "area:home client:acme" in str(chat.main.status_line.content)
+        await chat.say("/tag task:x")
+        await chat.shows("New session #client:acme #task:x")
+        assert "area:home client:acme task:x" in str(chat.main.status_line.content)
+        await chat.ask("hello")
+        assert chat.control.current is not None
+        (turn,) = (await chat.core.sessions.transcript(chat.control.current)).turns.values()
+        assert turn.tags == ("area:home", "client:acme", "task:x")
+
+
 async def test_tags_of_the_next_session_go_along_to_another_profile(core_home: CoreHome) -> None:
     async with chat_in(core_home) as chat:
         chat.control.place.tags = ("task:x",)
@@ -294,10 +323,29 @@ async def test_after_a_fork_in_the_conversation_typing_goes_on_in_the_composer(c
     async with chat_in(core_home) as chat:
         await chat.ask("a question")
         before = chat.control.current
-        await chat.pilot.press("f3", "f")
+        await chat.pilot.press("f3", "slash", *"question", "enter", "f")
         await chat.until(lambda: chat.control.current != before and chat.main.composer.has_focus)
+        assert not chat.main.query_one(SearchBar).is_open
         await chat.pilot.press(*"/undo")
         assert chat.main.composer.text == "/undo"
+
+
+async def test_what_a_rewind_says_before_and_after_is_the_same_and_true(core_home: CoreHome) -> None:
+    core_home.script(said("1"), said("2"))
+    async with chat_in(core_home) as chat:
+        await chat.ask("one")
+        await chat.ask("two")
+        await chat.pilot.press("f3", "up", "up", "up", "up", "u")
+        await chat.told("u once more takes back 2 turns. They stay in the database, but nothing brings them back")
+        await chat.pilot.press("u")
+        await chat.told("Took back 2 turns. They stay in the database, but nothing brings them back")
+        await chat.until(lambda: "one" not in chat.text())
+        assert len(await chat.core.database.fetch("SELECT 1 FROM messages WHERE NOT active")) == 4
+        core_home.script(said("3"))
+        await chat.pilot.press("ctrl+c")
+        await chat.ask("three")
+        await chat.say("/undo")
+        await chat.until(lambda: "Took back the last turn. It stays in the database, but nothing brings" in chat.text())
 
 
 async def test_a_message_that_is_not_accepted_comes_back_with_the_reason(core_home: CoreHome) -> None:

@@ -106,7 +106,7 @@ async def test_typing_counts_and_goes_to_the_newest_match_above_the_end() -> Non
         assert "needle down here" in "\n".join(texts(it.view))
 
 
-async def test_up_and_enter_move_between_places_and_go_on_from_the_other_end() -> None:
+async def test_up_and_down_move_between_places_and_go_on_from_the_other_end() -> None:
     async with shown(some()) as it:
         await it.look_for("needle")
         await it.keys("up")
@@ -118,9 +118,9 @@ async def test_up_and_enter_move_between_places_and_go_on_from_the_other_end() -
         assert (it.view.cursor_key, it.said) == ("early", "1 of 4")
         await it.keys("up")
         assert (it.view.cursor_key, it.said) == ("long", "4 of 4 (2 of 2 in it) · on from the end")
-        await it.keys("enter")
+        await it.keys("down")
         assert (it.view.cursor_key, it.said) == ("early", "1 of 4 · on from the top")
-        await it.keys("enter")
+        await it.keys("down")
         assert (it.view.cursor_key, it.said) == ("thought", "2 of 4")
 
 
@@ -134,6 +134,29 @@ async def test_a_folded_entry_unfolds_when_it_is_reached_but_not_while_typing() 
         await it.keys("up")
         assert not it.view.entry("thought").is_folded
         assert "the Needle here" in "\n".join(texts(it.view))
+
+
+async def test_enter_leaves_the_box_at_the_hit_and_n_goes_on_at_once() -> None:
+    async with shown(some()) as it:
+        await it.look_for("needle")
+        await it.keys("enter")
+        assert it.view.has_focus and (it.view.cursor_key, it.said) == ("long", "4 of 4 (2 of 2 in it)")
+        await it.keys("N")
+        assert (it.view.cursor_key, it.said) == ("long", "4 of 4 (1 of 2 in it)")
+        await it.keys("n", "n")
+        assert (it.view.cursor_key, it.said) == ("early", "1 of 4 · on from the top")
+        await it.keys("slash", "up", "enter")
+        assert it.view.has_focus and (it.view.cursor_key, it.said) == ("long", "4 of 4 (2 of 2 in it)")
+        await it.keys("slash", "backspace", "enter")
+        assert it.view.has_focus and not it.pane.bar.is_open, "nothing to look for"
+
+
+async def test_enter_unfolds_the_hit_that_typing_went_to() -> None:
+    async with shown([*some()[:16]]) as it:
+        await it.look_for("needle")
+        await it.keys("enter")
+        assert (it.view.cursor_key, it.view.entry("call").is_folded) == ("call", False)
+        assert "needle.txt" in "\n".join(texts(it.view)) and it.said == "3 of 3"
 
 
 async def test_escape_leaves_the_box_then_ends_the_search_and_moves_nothing() -> None:
@@ -208,7 +231,7 @@ async def test_nothing_found_says_so_and_an_empty_box_ends_the_search() -> None:
         assert it.said == "not found"
         await it.keys("enter")
         assert it.said == "not found"
-        await it.keys(*["backspace"] * 5)
+        await it.keys("slash", "right", *["backspace"] * 5)
         assert it.said == "" and not it.pane.search.is_on
 
 
@@ -216,7 +239,7 @@ async def test_what_came_after_typing_is_found_by_the_next_move() -> None:
     async with shown(some()) as it:
         await it.look_for("needle")
         it.view.append(Notice(key="new", text="one more needle"))
-        await it.keys("enter")
+        await it.keys("down")
         assert (it.view.cursor_key, it.said) == ("new", "5 of 5")
 
 
@@ -256,10 +279,10 @@ async def test_matches_that_are_not_loaded_are_counted_and_loaded_when_they_are_
         await chat.until(lambda: count_of(chat) == "1 of 1")
         await chat.pilot.press("ctrl+f", *"question", "space", *"7")
         await chat.until(lambda: count_of(chat).endswith("11"), "question 7 and 70 to 79")
-        await chat.pilot.press("up")
+        await chat.pilot.press("enter")
         await chat.shows("question 79")
         await chat.until(lambda: count_of(chat) == "11 of 11")
-        await chat.pilot.press(*["up"] * 10)
+        await chat.pilot.press(*["N"] * 10)
         await chat.until(lambda: count_of(chat) == "1 of 11")
         key = chat.main.conversation.cursor_key
         assert key is not None and chat.main.conversation.entry(key).plain() == "question 7"

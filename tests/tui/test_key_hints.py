@@ -89,7 +89,7 @@ async def test_a_text_box_offers_what_works_in_it_and_no_letter_that_would_be_ty
     app = Picture()
     async with app.run_test(size=(120, 24)) as pilot:
         for keys, words in (
-            (("f3", "slash"), ["Previous", "Next", "Leave the box", "Sessions", "Approvals"]),
+            (("f3", "slash"), ["Previous", "Next", "To the hit", "Leave the box", "Sessions", "Approvals"]),
             (("f2", "slash"), ["To the list", "Clear", "Sessions", "Approvals"]),
         ):
             await pilot.press(*keys)

@@ -153,6 +153,8 @@ async def test_what_is_not_taken_stands_above_a_composer_that_is_in_use_until_th
         await chat.pilot.press("f5", "d")
         await chat.until(lambda: not chat.main.queue.display)
         await chat.pilot.press("ctrl+c", "up")
+        assert chat.main.composer.text == "something new"
+        await chat.pilot.press("up")
         assert chat.main.composer.text == "do not lose me!"
 
 

@@ -145,6 +145,27 @@ async def test_the_filter_works_as_it_is_typed_and_escape_clears_then_leaves(cor
         assert chat.main.composer.has_focus
 
 
+async def test_the_pane_says_what_its_filter_hides_and_escape_in_the_list_takes_it_away(core_home: CoreHome) -> None:
+    apples, pears, plums = await made(core_home, "apples", "pears", "plums")
+    async with chat_in(core_home, session=str(pears)) as chat:
+        await lists(chat, "plums", "pears", "apples")
+        assert "hides" not in chat.screen_text()
+        await chat.pilot.press("f2", "slash", *"pears", "enter")
+        await chat.shows("hides 2 sessions; Esc")
+        await chat.pilot.press("enter")
+        assert chat.main.composer.has_focus
+        await chat.control.open(apples)
+        await chat.shows("hides 2 sessions, also")
+        await chat.control.actions.editing.archive(plums)
+        await chat.control.monitor.read(plums)
+        await chat.shows("hides 1 session, also")
+        await chat.pilot.press("f2", "escape")
+        await lists(chat, "pears", "apples")
+        assert chat.main.sessions.lines.has_focus and "hides" not in chat.screen_text()
+        await chat.pilot.press("escape")
+        assert chat.main.composer.has_focus
+
+
 async def test_a_wrong_piece_of_the_filter_is_said_and_the_list_stays(core_home: CoreHome) -> None:
     await made(core_home, "one")
     async with chat_in(core_home) as chat:

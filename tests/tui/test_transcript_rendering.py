@@ -327,9 +327,10 @@ def test_line_index_agrees_with_counting(heights: list[int], changes: list[tuple
 def test_a_turns_time_comes_before_the_parts_of_its_cost() -> None:
     header = TurnHeader(
         key="t",
-        text="18:53 · running for 10s · waiting for you 9s",
+        text="18:53 · waiting for you 9s · worked 10s",
         cost="$0.0007 · children 1.1k in · 20 out · $0.0013",
         total="$0.0020 with children",
     )
-    assert header.lines(110, LOOK)[0].text.endswith("9s · $0.0007 · children 1.1k in · 20 out · $0.0013")
-    assert header.lines(80, LOOK)[0].text.endswith("waiting for you 9s · $0.0020 with children")
+    assert header.lines(110, LOOK)[0].text.endswith("10s · $0.0007 · children 1.1k in · 20 out · $0.0013")
+    assert header.lines(80, LOOK)[0].text.endswith("worked 10s · $0.0020 with children")
+    assert header.lines(60, LOOK)[0].text == "18:53 · waiting for you 9s · $0.0020 with children"

@@ -30,7 +30,7 @@ def test_a_running_turn_counts_work_and_waiting_apart() -> None:
     clock = TurnClock(UUID(int=9), START)
     assert words(clock.header(after(42))) == "running for 42s"
     clock.asked(ONE, after(50))
-    assert words(clock.header(after(62))) == "running for 50s · waiting for you 12s"
+    assert words(clock.header(after(62))) == "waiting for you 12s · worked 50s"
     clock.answered(ONE, after(110))
     assert words(clock.header(after(120))) == "running for 1m 0s · waited 1m 0s for you"
 
@@ -40,7 +40,7 @@ def test_requests_that_are_open_together_are_one_wait() -> None:
     clock.asked(ONE, after(10))
     clock.asked(TWO, after(20))
     clock.answered(ONE, after(30))
-    assert words(clock.header(after(35))) == "running for 10s · waiting for you 25s"
+    assert words(clock.header(after(35))) == "waiting for you 25s · worked 10s"
     clock.answered(TWO, after(40))
     assert words(clock.header(after(45))) == "running for 15s · waited 30s for you"
 

@@ -57,6 +57,13 @@ async def test_an_unknown_command_is_refused_with_the_nearest_one() -> None:
         await known("title", "undo").run(inbound("/titel x"), None)
 
 
+async def test_names_of_other_programs_are_understood_where_there_is_such_a_command() -> None:
+    with pytest.raises(CommandError, match=r"no command /exit; did you mean /quit\?"):
+        await known("export", "quit").run(inbound("/exit"), None)
+    with pytest.raises(CommandError, match=r"no command /exit; did you mean /export\?"):
+        await known("export").run(inbound("/exit"), None)
+
+
 async def test_a_command_that_needs_a_session_says_so() -> None:
     with pytest.raises(CommandError, match="/undo works on a session"):
         await known("undo", needs_session=True).run(inbound("/undo"), None)

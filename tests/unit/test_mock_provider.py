@@ -19,6 +19,8 @@ from cos.agent.provider import (
 )
 from cos.agent.providers.mock import MockProvider
 from cos.agent.providers.scripted import ScriptedProvider, ScriptExhausted, called, said
+from cos.agent.tokens import estimated_tokens
+from cos.tui.long_text import LongText
 from tests.unit.conversations import as_message, ask, request, result, user
 
 
@@ -50,7 +52,14 @@ async def test_it_streams_word_by_word(mock: MockProvider) -> None:
 async def test_the_same_request_has_the_same_words_and_figures(mock: MockProvider) -> None:
     first, second = [await ask(mock, request(user("hi"))) for _ in range(2)]
     assert (first.text, first.usage) == (second.text, second.usage)
-    assert first.usage == Usage(input_tokens=1, output_tokens=len(first.text.split()), cache_read_tokens=2)
+    assert first.usage == Usage(input_tokens=1, output_tokens=estimated_tokens(first.text), cache_read_tokens=3)
+
+
+async def test_a_long_text_is_counted_as_it_was_estimated_before_it_was_sent(mock: MockProvider) -> None:
+    pasted = "\n".join(f"{number},2026-11-{number % 28 + 1:02},a-value-without-blanks" for number in range(3_000))
+    got = await ask(mock, request(user(pasted)))
+    assert got.usage.input_tokens == estimated_tokens(pasted)
+    assert f"about {got.usage.input_tokens:,} tokens" in LongText().warning(pasted)
 
 
 @pytest.mark.parametrize("words", ["run a command", "Use the terminal", "list files", "show me a tool"])

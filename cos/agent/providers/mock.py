@@ -26,6 +26,7 @@ from cos.agent.provider import (
     TextChunk,
     ThinkingChunk,
 )
+from cos.agent.tokens import estimated_tokens
 
 MODEL = "mock-1"
 WINDOW = 200_000
@@ -174,8 +175,8 @@ def _summary(result: ToolResultMessage) -> str:
 
 
 def _prompt_usage(prompt: str, messages: Sequence[Message]) -> Usage:
-    """One word is one token; all but the newest message counts as read from the cache."""
-    counts = [len(prompt.split()), *(len(reply_text(message).split()) for message in messages)]
+    """As texts are estimated everywhere; all but the newest message counts as read from the cache."""
+    counts = [estimated_tokens(text) for text in (prompt, *map(reply_text, messages))]
     return Usage(input_tokens=counts[-1], output_tokens=0, cache_read_tokens=sum(counts[:-1]))
 
 
@@ -188,13 +189,13 @@ class MockStream:
         self._delay_seconds = delay_seconds
         self._thought: list[str] = []
         self._said: list[str] = []
-        self._words = 0
         self._calls: tuple[ProposedCall, ...] = ()
         self._is_complete = False
 
     def reply(self) -> ModelReply:
         stop = ("tool_use" if self._calls else "end_turn") if self._is_complete else None
         thought, said = "".join(self._thought), "".join(self._said)
+        produced = (thought, said, *(call.raw_args for call in self._calls))
         blocks = [{"type": "thinking", "thinking": thought}] if thought else []
         if blocks and said:
             blocks.append({"type": "text", "text": said})
@@ -203,7 +204,7 @@ class MockStream:
             calls=self._calls,
             blocks=tuple(blocks),
             stop_reason=stop,
-            usage=self._usage + Usage(output_tokens=self._words),
+            usage=self._usage + Usage(output_tokens=sum(map(estimated_tokens, produced))),
             model=MODEL,
             is_complete=self._is_complete,
         )
@@ -228,7 +229,6 @@ class MockStream:
 
     async def _tick(self) -> None:
         await asyncio.sleep(self._delay_seconds)
-        self._words += 1
 
 
 class MockProvider:

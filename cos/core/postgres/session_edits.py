@@ -14,6 +14,7 @@ from cos.core.fork_titles import fork_title
 from cos.core.live import SessionDeleted, SessionRewound, SessionUpdated
 from cos.core.postgres.statements import core_statements
 from cos.core.postgres.teller import tell_session
+from cos.core.postgres.turn_waiting import waiting_of
 
 if TYPE_CHECKING:
     from cos.core.postgres.database import Connection, Database, Row
@@ -159,7 +160,7 @@ class SessionEditStore:
             sql = self._sql
             for statement in (
                 sql["undo_turns"], sql["undo_messages"], sql["take_out_again"], sql["undo_calls"],
-                sql["undo_approvals"], sql["forget_context"],
+                sql["undo_approvals"], sql["rewind_context"],
             ):  # fmt: skip
                 await connection.execute(statement, key)
             ids = ",".join(str(turn.id) for turn in taken)
@@ -194,7 +195,10 @@ class SessionEditStore:
             turns = await self._turns(connection, session_id)
             kept = cut(turns)
             made, title = new_id(), await self._fork_title(connection, member.profile_id, stem)
-            row = {"id": made, "from_id": session_id, "title": title, "is_whole": len(kept) == len(turns)}
+            row = {
+                "id": made, "from_id": session_id, "title": title, "is_whole": len(kept) == len(turns),
+                "last_turn_id": kept[-1].id if kept else None,
+            }  # fmt: skip
             await connection.execute(self._sql["fork_session"], row)
             await self._copy(connection, made, [turn.id for turn in kept])
             await tell_session(connection, self._database, made, member.profile_id, UPDATED)
@@ -219,8 +223,10 @@ class SessionEditStore:
         """The bodies never leave the database, so that every byte of them stays."""
         found = await (await connection.execute(self._sql["messages_in_order"], {"turns": turns})).fetchall()
         messages = [row["id"] for row in found]
+        waiting = await waiting_of(connection, turns)
         row = {
             "session_id": session_id, "turns": turns, "new_turns": [new_id() for _ in turns],
+            "waited": [waiting[turn].seconds if turn in waiting else None for turn in turns],
             "messages": messages, "new_messages": [new_id() for _ in messages],
         }  # fmt: skip
         for statement in (self._sql["copy_turns"], self._sql["copy_messages"], self._sql["copy_calls"]):

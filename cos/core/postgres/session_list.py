@@ -131,6 +131,10 @@ class SessionList:
 
         return await self._database.transaction(work)
 
+    async def count(self) -> int:
+        """How many sessions the list holds without a filter."""
+        return int((await self._database.fetch(self._sql["count_listed"]))[0]["count"])
+
     async def children(self, session_id: UUID) -> list[SessionRow]:
         """The sessions directly below one, oldest first."""
 

@@ -56,15 +56,17 @@ Sessions (F2)
   a, d          archive (again: take back), delete; what goes is said first
   A             the archived sessions, and back to the others; a on one takes it back
   right, left   show and hide child sessions
-  /             filter: words, #tag, profile:work, since:2d, state:waiting (running, failed, unseen, archived …)
+  /             filter: words, #tag, profile:work, since:2d, state:waiting (running, failed, unseen, archived …);
+                Esc takes it away
 
 Conversation (F3)
   up, down      move; with Shift they select entries
   Space         fold and unfold; End follows again
-  /, n, N       search; next and previous match from where you are, also after Esc has closed the search
+  /, n, N       search, Enter goes to the hit; then next and previous match from where you are, also after Esc has
+                closed the search
   c, b, w       copy the entry, copy its next code block, write it to a file
   o, e          open in $PAGER, in $EDITOR
-  u u, f, R     rewind to before this turn (twice: it cannot be undone), fork after it, run the last prompt again
+  u u, f, R     rewind to before this turn (twice: nothing brings it back), fork after it, run the last prompt again
 
 Approvals (F4)
   y             allow this call, once

@@ -262,9 +262,7 @@ class ApprovalsPane(QuestionKeys, can_focus=False):
             self.border_subtitle = "F4 to answer"
         elif not self.requests.was_seen(card):
             self.border_subtitle = f"n {'decline' if card.is_question else 'deny'} · PgDn, v: read on"
-        elif self.arming.was_early:
-            self.border_subtitle = "too early: press it again" if self.arming.is_armed else "too early · one moment …"
         elif not self.arming.is_armed:
-            self.border_subtitle = "one moment …"
+            self.border_subtitle = "too early · one moment …" if self.arming.was_early else "one moment …"
         else:
             self.border_subtitle = question_hint(card, self.requests.picked) if card.is_question else HINT

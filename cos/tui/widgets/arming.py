@@ -27,7 +27,7 @@ class Arming:
         self._timer: Timer | None = None
         self._is_armed = False
         self.was_early = False
-        """The last key that decides came before it was armed, and was not taken."""
+        """A key that decides was not taken, because it came before the moment that is not over yet."""
 
     @property
     def is_armed(self) -> bool:
@@ -56,4 +56,5 @@ class Arming:
         self._timer = self._owner.set_timer(self.seconds, self._arm) if self._owner.is_running else None
 
     def _arm(self) -> None:
+        self.was_early = False
         self.is_armed = self._owner.app.app_focus and self._may_arm()

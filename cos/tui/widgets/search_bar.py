@@ -30,16 +30,18 @@ class SearchBar(Horizontal):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         # The box has a meaning for these, too.
-        Binding("enter,down", "move(1)", "Next", key_display="Enter", priority=True),
+        Binding("enter", "take", "To the hit", key_display="Enter", priority=True),
+        Binding("down", "move(1)", "Next", key_display="Down", priority=True),
         Binding("up", "move(-1)", "Previous", key_display="Up", priority=True),
         Binding("escape", "leave", "Leave the box", key_display="Esc"),
     ]
     """
     | Key | |
     | :- | :- |
-    | enter, down | The next match. |
-    | up | The match before; older messages are loaded when it is there. |
-    | escape | Leave the box where the search is: n and N go on from there. Once more ends the search. |
+    | enter | Leave the box at the match: n and N go on from there. Older messages are loaded when it is there. |
+    | down | The next match. |
+    | up | The match before. |
+    | escape | Leave the box where the search is. Once more ends the search. |
     """
 
     class Changed(Message):
@@ -55,6 +57,9 @@ class SearchBar(Horizontal):
         def __init__(self, step: int) -> None:
             super().__init__()
             self.step = step
+
+    class Taken(Message):
+        """The user has said what to look for, and goes on in the conversation."""
 
     class Left(Message):
         """The user goes back to the conversation."""
@@ -95,6 +100,9 @@ class SearchBar(Horizontal):
 
     def action_move(self, step: int) -> None:
         self.post_message(self.Moved(step))
+
+    def action_take(self) -> None:
+        self.post_message(self.Taken())
 
     def action_leave(self) -> None:
         self.post_message(self.Left())

@@ -69,11 +69,20 @@ class SearchPane(TellsFailures, Vertical):
 
     @on(SearchBar.Changed)
     def _search_changed(self, event: SearchBar.Changed) -> None:
-        self._look_for(event.text)
+        if not self.search.is_on or event.text != self.search.last:
+            self._look_for(event.text)
 
     @on(SearchBar.Moved)
     def _search_moved(self, event: SearchBar.Moved) -> None:
         self._move(event.step)
+
+    @on(SearchBar.Taken)
+    def _search_taken(self) -> None:
+        self.screen.set_focus(self.view)
+        if self.bar.box.value.strip():
+            self._settle(self.bar.box.value)
+        else:
+            self._end_search()
 
     @on(SearchBar.Left)
     def _search_left(self) -> None:
@@ -89,14 +98,18 @@ class SearchPane(TellsFailures, Vertical):
 
     @work(group="search", exclusive=True, exit_on_error=False)
     async def _look_for(self, text: str) -> None:
-        found = await self.search.look_for(text)
-        self._say(found)
-        if found.is_counting:
-            self._say(await self.search.count_older())
+        await self._say_all(await self.search.look_for(text))
+
+    @work(group="search-move", exclusive=True, exit_on_error=False)
+    async def _settle(self, text: str) -> None:
+        await self._say_all(await self.search.settle(text))
 
     @work(group="search-move", exclusive=True, exit_on_error=False)
     async def _move(self, step: int) -> None:
-        found = await self.search.move(step)
+        await self._say_all(await self.search.move(step))
+
+    async def _say_all(self, found: Found) -> None:
+        """What is found now, then with what is not loaded."""
         self._say(found)
         if found.is_counting:
             self._say(await self.search.count_older())

@@ -15,6 +15,8 @@ from cos.core.session_query import LONGEST
 from cos.tui.widgets.session_lines import SessionLines
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from textual.app import ComposeResult
     from textual.timer import Timer
 
@@ -57,17 +59,21 @@ class SessionsPane(Vertical):
         & > Filter:focus { border: none; background: $surface; }
         & > .problem { display: none; height: auto; max-height: 6; padding: 0 1; color: $text-error; }
         & > .problem.-shown { display: block; }
+        & > .hidden { display: none; height: auto; padding: 0 1; color: $foreground 70%; }
+        & > .hidden.-shown { display: block; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", key_display="/"),
         Binding("A,shift+a", "archived", "Archived", key_display="A"),
+        Binding("escape", "clear_filter", "Show all", key_display="Esc"),
     ]
     """
     | Key | |
     | :- | :- |
     | slash | Filter the list. |
     | A | The archived sessions instead of the others, and back. |
+    | escape | Take the filter away. |
     """
 
     class FilterChanged(Message):
@@ -88,10 +94,14 @@ class SessionsPane(Vertical):
         self._debounce_seconds = debounce_seconds
         self._timer: Timer | None = None
         self.lines = SessionLines()
+        self.listed: int | None = None
+        """How many sessions the list would hold without the filter; None while there is none."""
+        self._open: UUID | None = None
 
     def compose(self) -> ComposeResult:
         yield Filter(placeholder="/ filter, A archived", compact=True, max_length=LONGEST, select_on_focus=False)
         yield Static(classes="problem", markup=False)
+        yield Static(classes="hidden", markup=False)
         yield self.lines
 
     @property
@@ -109,15 +119,41 @@ class SessionsPane(Vertical):
         shown.update(visible(problem))
         shown.set_class(bool(problem), "-shown")
 
+    def mark_open(self, session_id: UUID | None) -> None:
+        """Mark the session that the conversation shows."""
+        self.lines.mark_open(session_id)
+        if session_id != self._open:
+            self._open = session_id
+            self.count()
+
     def count(self) -> None:
-        """Bring the number in the title up to date."""
+        """Bring the number in the title up to date, and what is said of the filter."""
         rows = self.lines.rows
         number = len(rows.shown)
         self.border_title = f"Sessions ({number}{'+' if rows.next else ''})" if number else "Sessions"
+        shown = self.query_one(".hidden", Static)
+        shown.update(self._hidden_words())
+        shown.set_class(self.listed is not None, "-shown")
+
+    def _hidden_words(self) -> str:
+        """`hides 12 sessions, also the open one; Esc shows all`."""
+        rows = self.lines.rows
+        roots = sum(one.row.parent_session_id is None and not one.row.is_archived for one in rows.shown)
+        hidden = max(0, (self.listed or 0) - roots)
+        amount = f"{'up to ' if rows.next else ''}{hidden:,} session{'' if hidden == 1 else 's'}"
+        hides_open = self._open is not None and not rows.next and rows.place_of(self._open) is None
+        return f"hides {amount}{', also the open one' if hides_open else ''}; Esc shows all"
 
     def action_filter(self) -> None:
         # At once: what is typed behind the slash may be in the queue already.
         self.screen.set_focus(self.filter)
+
+    def action_clear_filter(self) -> None:
+        self.filter.value = ""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Esc goes on to what is around the pane when there is no filter."""
+        return bool(self.filter.value) if action == "clear_filter" else super().check_action(action, parameters)
 
     def action_archived(self) -> None:
         self.show_archived(ARCHIVED not in self.filter.value.split())
@@ -138,4 +174,5 @@ class SessionsPane(Vertical):
         if self._timer is not None:
             self._timer.stop()
         text = event.value
+        self.refresh_bindings()
         self._timer = self.set_timer(self._debounce_seconds, lambda: self.post_message(self.FilterChanged(self, text)))

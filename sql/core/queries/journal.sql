@@ -151,11 +151,12 @@ WITH pieces AS (
                                          THEN GREATEST(last_activity_at, (SELECT max(kept_at) FROM pieces))
                                          ELSE clock_timestamp() END,
                      stop_reason = %(stop_reason)s, error = %(error)s, usage = %(usage)s,
+                     context = COALESCE(%(context)s, (SELECT s.context FROM sessions s WHERE s.id = session_id)),
                      open_reply_id = NULL, open_reply = NULL
     WHERE id = %(turn_id)s AND completed_at IS NULL
-    RETURNING session_id, completed_at
+    RETURNING session_id, completed_at, context
 )
-UPDATE sessions s SET context = COALESCE(%(context)s, s.context),
+UPDATE sessions s SET context = closed.context,
                       last_activity_at = GREATEST(s.last_activity_at, closed.completed_at)
 FROM closed WHERE s.id = closed.session_id;
 

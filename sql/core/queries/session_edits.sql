@@ -84,8 +84,10 @@ UPDATE tool_calls SET call_id = call_id || '~' || turn_id WHERE turn_id = ANY(%(
 -- name: undo_approvals
 UPDATE approvals SET call_id = call_id || '~' || turn_id WHERE turn_id = ANY(%(turns)s);
 
--- name: forget_context
-UPDATE sessions SET context = NULL WHERE id = %(session_id)s;
+-- name: rewind_context
+UPDATE sessions SET context = (SELECT t.context FROM turns t WHERE t.session_id = %(session_id)s AND t.undone_at IS NULL
+                               ORDER BY t.ordinal DESC LIMIT 1)
+WHERE id = %(session_id)s;
 
 -- name: lock_fork_titles
 SELECT pg_advisory_xact_lock(hashtextextended(%(profile_id)s::text || %(stem)s::text, 0));
@@ -98,16 +100,18 @@ INSERT INTO sessions (id, profile_id, source, title, tags, root_session_id, fork
                       frozen_prompt, frozen_at, context, seen_at)
 SELECT %(id)s::uuid, s.profile_id, (SELECT r.source FROM sessions r WHERE r.id = s.root_session_id), %(title)s::text,
        s.tags, %(id)s::uuid, s.id, s.cwd, s.options, s.frozen_prompt, s.frozen_at,
-       CASE WHEN %(is_whole)s THEN s.context END, clock_timestamp()
+       CASE WHEN %(is_whole)s THEN s.context ELSE (SELECT t.context FROM turns t WHERE t.id = %(last_turn_id)s) END,
+       clock_timestamp()
 FROM sessions s WHERE s.id = %(from_id)s;
 
 -- name: copy_turns
 INSERT INTO turns (id, session_id, profile_id, ordinal, tags, status, owner_boot_id, started_at, completed_at,
-                   last_activity_at, stop_reason, error, usage, copied_from_turn_id)
+                   last_activity_at, stop_reason, error, usage, context, copied_from_turn_id, waited_seconds)
 SELECT n.new_id, %(session_id)s::uuid, t.profile_id, row_number() OVER (ORDER BY t.ordinal), t.tags, t.status,
        t.owner_boot_id, t.started_at, t.completed_at, t.last_activity_at, t.stop_reason, t.error, t.usage,
-       COALESCE(t.copied_from_turn_id, t.id)
-FROM unnest(%(turns)s::uuid[], %(new_turns)s::uuid[]) AS n (id, new_id) JOIN turns t ON t.id = n.id;
+       t.context, COALESCE(t.copied_from_turn_id, t.id), n.waited
+FROM unnest(%(turns)s::uuid[], %(new_turns)s::uuid[], %(waited)s::double precision[]) AS n (id, new_id, waited)
+JOIN turns t ON t.id = n.id;
 
 -- name: messages_in_order
 SELECT id FROM messages WHERE turn_id = ANY(%(turns)s) ORDER BY ordinal;

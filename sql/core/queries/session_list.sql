@@ -58,6 +58,10 @@ UNION (SELECT s.id FROM sessions s
          AND s.last_activity_at > COALESCE(s.seen_at, s.created_at)
        ORDER BY s.last_activity_at DESC, s.id DESC LIMIT %(most_news)s);
 
+-- name: count_listed
+-- What the list without a filter holds.
+SELECT count(*) AS count FROM sessions WHERE archived_at IS NULL AND parent_session_id IS NULL;
+
 -- name: list_children
 SELECT s.id FROM sessions s WHERE s.parent_session_id = %(id)s AND s.archived_at IS NULL ORDER BY s.id LIMIT %(limit)s;
 

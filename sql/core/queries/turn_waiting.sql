@@ -1,6 +1,7 @@
 -- name: turn_waiting
 -- How long turns waited for the user: the time in which at least one of their requests was open, counted once where
 -- several were. A request that outlived its turn counts up to the turn's end; one that is open has a span without end.
+-- Copied turns have no requests: they say it themselves.
 SELECT s.turn_id, s.open_requests,
        (SELECT lower(span) FROM unnest(s.spans) AS span WHERE upper_inf(span)) AS open_since,
        (SELECT COALESCE(sum(extract(epoch FROM upper(span) - lower(span))), 0)::float8
@@ -14,4 +15,6 @@ FROM (
     CROSS JOIN LATERAL (SELECT least(a.answered_at, t.completed_at) AS ended_at) AS e
     WHERE a.turn_id = ANY(%(ids)s)
     GROUP BY a.turn_id
-) AS s;
+) AS s
+UNION ALL
+SELECT id, '{}', NULL, waited_seconds FROM turns WHERE id = ANY(%(ids)s) AND waited_seconds IS NOT NULL;
