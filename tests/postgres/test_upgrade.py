@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
+from cos.agent.identity import TurnInfo
+from cos.agent.ids import new_id
+from cos.agent.messages import message_json, partial_reply
 from cos.agent.records import TurnStatus
 from cos.core.errors import NewerSchemaError
 from cos.core.postgres.journal import PostgresJournal
@@ -15,6 +18,7 @@ from cos.core.postgres.listed_sessions import listed_sessions
 from cos.core.postgres.schema import apply_core_schema, apply_plugin_schemas
 from cos.core.postgres.statements import Schema, core_schema, plugin_schema
 from tests.fix_home import CoreHome, asked
+from tests.postgres.test_crossing import orphan
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
 OLD = sorted((Path(__file__).parent / "old_databases").glob("*.sql"))
 KNOWN = {
-    "core": (3, "bd31316e5a129d64ee21e360add2e8ff7f60dcd43b0cdb9b0b59fe9d26f6dc13"),
+    "core": (3, "ddf31ca6bfb3e7c65f88e8034fa0fa81c867856a71332151130c10a9c07f855d"),
     "bill": (2, "361cdcf140d6673a2799de24bf4cc4c3625ade63b627a2792c7329d45945aff8"),
     "memory": (1, "6ac0f2630c54b1b6c412d67d8030f8c84dbf8c8b1c2cffc7fccd2ffb0abfc656"),
 }
@@ -61,6 +65,19 @@ async def test_a_database_of_an_older_cos_opens_and_goes_on(core_home: CoreHome,
     ended = await asked(core, "think", newest.id, profile="demo")
     assert ended.status is TurnStatus.COMPLETED
     assert len(await journal.load_history(newest.id)) == before[newest.id] + 2
+
+
+async def test_what_an_older_cos_kept_of_a_streaming_reply_becomes_a_message(database: Database) -> None:
+    session_id, turn_id = await orphan(database)
+    body = partial_reply("Half a sen", "hm")
+    kept = {"turn_id": turn_id, "message_id": new_id(), "body": message_json(body)}
+    await database.fetch(
+        b"UPDATE turns SET open_reply_id = %(message_id)s, open_reply = %(body)s WHERE id = %(turn_id)s", kept
+    )
+    journal = PostgresJournal(database)
+    turn = TurnInfo(profile_id="home", session_id=session_id, turn_id=turn_id)
+    await journal.finish_turn(turn, TurnStatus.INTERRUPTED)
+    assert (await journal.load_history(session_id))[-1] == body
 
 
 async def test_what_an_older_cos_has_counted_is_counted_again_once(core_home: CoreHome, database_url: str) -> None:
