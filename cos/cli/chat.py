@@ -6,10 +6,15 @@ import argparse
 import importlib
 import os
 import sys
-from typing import Any
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 from cos.agent import garbage
-from cos.cli.starting_server import server_of_first_start
+from cos.core.paths import Paths
+
+if TYPE_CHECKING:
+    from cos.cli.starting_server import StartingServer
 
 
 def run(options: argparse.Namespace) -> int:
@@ -21,3 +26,16 @@ def run(options: argparse.Namespace) -> int:
             app: Any = importlib.import_module("cos.cli.chat_app")
         code: int = app.run_app(options, app.opener(options, begun))
     return code
+
+
+def server_of_first_start(env: Mapping[str, str]) -> AbstractContextManager[StartingServer | None]:
+    """The user's own server, where no setting can say otherwise: there is no commonos.toml yet. Elsewhere None.
+
+    Raises:
+        FolderError: there is no place for cos on this machine.
+    """
+    if os.path.lexists(Paths.from_environment(env).config_file) or env.get("COS_DATABASE_URL", "").strip():
+        return nullcontext()
+    starting: Any = importlib.import_module("cos.cli.starting_server")
+    server: AbstractContextManager[StartingServer] = starting.server_of_first_start(env)
+    return server

@@ -5,7 +5,6 @@ Nothing heavy is imported here: on a machine without a database it is the first 
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -57,17 +56,13 @@ class StartingServer:
 
 
 @contextmanager
-def server_of_first_start(env: Mapping[str, str]) -> Iterator[StartingServer | None]:
-    """The user's own server, where no setting can say otherwise: there is no commonos.toml yet. Elsewhere None.
+def server_of_first_start(env: Mapping[str, str]) -> Iterator[StartingServer]:
+    """The user's own server with the settings that hold without commonos.toml, left at the end of the block.
 
     Raises:
         FolderError: there is no place for cos on this machine.
     """
-    paths = Paths.from_environment(env)
-    if os.path.lexists(paths.config_file) or env.get("COS_DATABASE_URL", "").strip():
-        yield None
-        return
-    server = StartingServer(default_state_dir(paths.data_dir))
+    server = StartingServer(default_state_dir(Paths.from_environment(env).data_dir))
     try:
         yield server
     finally:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from cos.cli.chat import server_of_first_start
 from cos.cli.opening import StartRequest, abandon, open_store
-from cos.cli.starting_server import StartingServer, server_of_first_start
+from cos.cli.starting_server import StartingServer
 from cos.core.config import load_config
 from cos.core.effective import Flags
 from cos.core.embedded import EmbeddedPostgres

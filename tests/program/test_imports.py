@@ -30,7 +30,7 @@ def test_first_paint_of_chat_needs_no_database_driver_and_no_model_library() -> 
 
 
 def test_the_database_of_a_first_start_begins_before_the_app_is_imported() -> None:
-    assert not _loaded_by("import cos.cli.chat") & {"textual", "asyncio", *HEAVY}
+    assert not _loaded_by("import cos.cli.chat, cos.cli.starting_server") & {"textual", "asyncio", *HEAVY}
 
 
 def test_the_service_loads_nothing_of_the_app() -> None:
