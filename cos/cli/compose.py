@@ -31,7 +31,6 @@ from cos.core.effective import (
     effective_profile,
     effective_reduced_motion,
 )
-from cos.core.embedded.server import EmbeddedPostgres
 from cos.core.first_start import install_shipped
 from cos.core.gateway import Gateway
 from cos.core.live import CoreEvent, LiveFeed
@@ -49,7 +48,6 @@ from cos.core.postgres.journal import PostgresJournal
 from cos.core.postgres.last_turns import LastTurns
 from cos.core.postgres.listener import Listener
 from cos.core.postgres.plugin_loans import plugin_host
-from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schemas
 from cos.core.postgres.sessions import Sessions
 from cos.core.postgres.sweep import FIRST_SWEEP_SECONDS, SWEEP_SECONDS, Sweeper
 from cos.core.profiles import Profile, load_profiles, profile_named
@@ -66,7 +64,7 @@ from cos.core.tools.installed import installed_tools
 if TYPE_CHECKING:
     from cos.agent.provider import Provider
 
-from cos.cli.opening import StartRequest, close_database, open_database
+from cos.cli.opening import StartRequest, Store, abandon, open_store
 from cos.cli.running_core import Core
 from cos.core.session_commands import SessionCommands, SessionServices
 
@@ -76,36 +74,31 @@ GO_ON_SECONDS = 1.0
 """Between two looks at queues that could not go on; without one, a look costs nothing."""
 
 
-async def open_core(request: StartRequest) -> Core:
-    """Start everything.
+async def open_core(request: StartRequest, opening: asyncio.Task[Store] | None = None) -> Core:
+    """Start everything. `opening`: what `open_store` opens already; without a core it is closed.
 
     Raises:
         CosError: one sentence that names what is wrong and what to do.
     """
-    paths = Paths.from_environment(request.env)
-    await asyncio.to_thread(install_shipped, paths)
-    config = load_config(paths)
-    profiles = load_profiles(paths)
-    wanted = effective_profile(config, request.env, request.flags)
-    profile = profile_named(profiles, wanted.value, asked_by=wanted.source)
-    database, embedded = await open_database(config, request)
     try:
-        return await _compose(request, paths, config, profiles, profile, database, embedded)
+        paths = Paths.from_environment(request.env)
+        await asyncio.to_thread(install_shipped, paths)
+        config = load_config(paths)
+        profiles = load_profiles(paths)
+        wanted = effective_profile(config, request.env, request.flags)
+        profile = profile_named(profiles, wanted.value, asked_by=wanted.source)
+        opening = opening or asyncio.create_task(open_store(config, request))
+        return await _compose(request, config, profiles, profile, await opening)
     except BaseException:
-        await close_database(database, embedded)
+        if opening is not None:
+            await abandon(opening)
         raise
 
 
 async def _compose(
-    request: StartRequest,
-    paths: Paths,
-    config: Config,
-    profiles: Mapping[str, Profile],
-    profile: Profile,
-    database: Database,
-    embedded: EmbeddedPostgres | None,
+    request: StartRequest, config: Config, profiles: Mapping[str, Profile], profile: Profile, store: Store
 ) -> Core:
-    await _apply_schemas(database, config, profiles)
+    paths, database = config.paths, store.database
     journal, sessions, feed, hooks = PostgresJournal(database), Sessions(database), LiveFeed(), HookBus()
     sweeper = await _close_orphans(database, journal, feed)
     host = plugin_host(database, config, list(profiles), feed.publish, keys_in=_key_variables(profiles))
@@ -142,7 +135,7 @@ async def _compose(
         profiles=profiles,
         providers=providers,
         database=database,
-        embedded=embedded,
+        embedded=store.embedded,
         sessions=sessions,
         edits=edits,
         desk=desk,
@@ -267,9 +260,3 @@ def _register_policy(
     policies = {name: policy_of(book) for name, book in books.items()}
     granted = SessionGrants(of_session=grants.of_session, used=grants.used)
     register_approval_policy(hooks, policies, tools, granted, publish)
-
-
-async def _apply_schemas(database: Database, config: Config, profiles: Mapping[str, Profile]) -> None:
-    await apply_core_schema(database)
-    await add_profiles(database, list(profiles))
-    await apply_plugin_schemas(database, config.settings.plugins)

@@ -19,7 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the return value is the exit code."""
     options = build_parser().parse_args(arguments)
     _forget_postgres_variables()
-    command, errors = _imported(COMMANDS[options.command])
+    with garbage.importing():
+        command: Any = importlib.import_module(COMMANDS[options.command])
+        errors: Any = importlib.import_module("cos.agent.errors")
     try:
         code: int = command.run(options)
     except errors.CosError as error:
@@ -32,12 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return CANCELLED
     return code
-
-
-def _imported(command: str) -> tuple[Any, Any]:
-    """The module of a command and that of the errors."""
-    with garbage.importing():
-        return importlib.import_module(command), importlib.import_module("cos.agent.errors")
 
 
 def _forget_postgres_variables() -> None:

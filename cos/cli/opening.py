@@ -14,13 +14,14 @@ from psycopg.conninfo import make_conninfo
 from cos.agent.retry import RetryPolicy
 from cos.cli.own_server import embedded_postgres
 from cos.cli.providers import build_provider
+from cos.cli.starting_server import StartingServer
 from cos.core.config import Config
 from cos.core.effective import Flags, effective_database_url
 from cos.core.embedded.server import EmbeddedPostgres
 from cos.core.errors import DatabaseError
 from cos.core.postgres.database import Database
-from cos.core.postgres.schema import create_database
-from cos.core.profiles import Profile
+from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_plugin_schemas, name_own_database
+from cos.core.profiles import Profile, load_profiles
 
 if TYPE_CHECKING:
     from cos.agent.provider import Provider
@@ -40,8 +41,47 @@ class StartRequest:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
 
-async def open_database(config: Config, request: StartRequest) -> tuple[Database, EmbeddedPostgres | None]:
-    """Connect to the given server, or start the user's own; hand both to `close_database` in the end.
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An open database with all its tables. `close_database` takes the two."""
+
+    database: Database
+    embedded: EmbeddedPostgres | None
+    """None when a given server is used."""
+
+
+async def open_store(config: Config, request: StartRequest, starting: StartingServer | None = None) -> Store:
+    """As `open_database`; then the tables of the core and of the plugins, and a row for each of the profiles.
+
+    Raises:
+        CosError: a profile is wrong, or the database cannot be used.
+    """
+    profiles = load_profiles(config.paths)
+    database, embedded = await open_database(config, request, starting)
+    try:
+        await apply_core_schema(database)
+        await add_profiles(database, list(profiles))
+        await apply_plugin_schemas(database, config.settings.plugins)
+    except BaseException:
+        await close_database(database, embedded)
+        raise
+    return Store(database, embedded)
+
+
+async def abandon(opening: asyncio.Task[Store]) -> None:
+    """Close what `open_store` opened or is opening, when nobody is there to use it."""
+    opening.cancel()
+    await asyncio.wait([opening])
+    if not opening.cancelled() and opening.exception() is None:
+        store = opening.result()
+        await close_database(store.database, store.embedded)
+
+
+async def open_database(
+    config: Config, request: StartRequest, starting: StartingServer | None = None
+) -> tuple[Database, EmbeddedPostgres | None]:
+    """Connect to the given server, or to the user's own, which is `starting` or is started; hand both to
+    `close_database` in the end.
 
     Raises:
         DatabaseError: it cannot be used.
@@ -55,11 +95,11 @@ async def open_database(config: Config, request: StartRequest) -> tuple[Database
             reason = _reason(error).partition(":")[0]
             raise DatabaseError(f"the address of the database ({url.source}) is wrong: {reason}") from error
         return await Database(conninfo, name=client_name(request.surface)).open(), None
-    embedded = embedded_postgres(config, request.say)
+    embedded = starting.embedded if starting else embedded_postgres(config, request.say)
     try:
-        target = await asyncio.to_thread(embedded.attach)
+        target = await (asyncio.wrap_future(starting.attached) if starting else asyncio.to_thread(embedded.attach))
         try:
-            await create_database(make_conninfo(**target.conninfo_parameters("postgres")), target.dbname)
+            await name_own_database(make_conninfo(**target.conninfo_parameters("template1")), target.dbname)
         except psycopg.Error as error:
             raise DatabaseError(f"the database in {target.host} refused: {_reason(error)}. Try again") from error
         conninfo = make_conninfo(**target.conninfo_parameters())

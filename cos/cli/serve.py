@@ -68,8 +68,8 @@ def _with_app(options: argparse.Namespace, listening: socket.socket) -> int:
             raise
 
     options.session, options.resume, options.tags = None, False, []
-    chat: Any = importlib.import_module("cos.cli.chat")  # A service needs nothing of the app.
-    code: int = chat.run_app(options, open_served)
+    app: Any = importlib.import_module("cos.cli.chat_app")  # A service needs nothing of the app.
+    code: int = app.run_app(options, open_served)
     return code
 
 

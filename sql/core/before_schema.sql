@@ -1,4 +1,6 @@
 -- Before a schema is applied: give way to turns that run, and a place to note it.
+-- Its commit need not reach the disk: with the next that must, it does too; lost before that, it is applied again.
+SET LOCAL synchronous_commit = off;
 SET LOCAL lock_timeout = '500ms';
 CREATE TABLE IF NOT EXISTS applied_schemas (
     digest text PRIMARY KEY,  -- SHA-256 of the text of the schema, in hexadecimal

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from cos.cli.chat import _opener
+from cos.cli.chat_app import opener
 from cos.core.first_start import install_shipped
 from cos.core.paths import Paths
 from cos.tui import wording
@@ -37,7 +37,7 @@ async def _say(app: CosApp, pilot: Pilot[None], text: str, done: Callable[[], bo
 
 async def _draw() -> str:
     options = argparse.Namespace(profile="demo")
-    app = CosApp(Opening(open_core=_opener(options), profile="demo"))
+    app = CosApp(Opening(open_core=opener(options), profile="demo"))
     async with app.run_test(size=SIZE) as pilot:
         await _until(pilot, lambda: app.control is not None)
         await _say(app, pilot, "hello", lambda: bool(_states(app) & {"idle", "done unseen"}))

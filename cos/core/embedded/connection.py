@@ -20,7 +20,7 @@ LONGEST_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionTarget:
-    """Where to connect. Whoever connects first creates the database `dbname`; `postgres` is there from the start."""
+    """Where to connect. Who connects first names the database `dbname`; `template1` is there from the start."""
 
     host: str
     """The folder of the socket."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from cos.core.postgres.database import Database
 
-MAINTENANCE = ("postgres", "template1")
-"""The databases from which another one is renamed and dropped."""
 _HEAD_BYTES = 4096
 _NEWER_SETTINGS = re.compile(rb"^SET transaction_timeout = 0;\n", re.MULTILINE)
 """What pg_dump 17 and newer write at the top, and older servers refuse."""
@@ -88,8 +86,8 @@ async def restore(database: Database, restoring: Restoring) -> None:
         await _load(restoring, database.conninfo)
         return
     name = restoring.database
-    beside = next(other for other in MAINTENANCE if other != name)
-    maintenance = make_conninfo(database.conninfo, dbname=beside)
+    (beside,) = await database.fetch(core_statements("server")["beside"])
+    maintenance = make_conninfo(database.conninfo, dbname=beside["name"])
     fresh, old = f"{name[:30]}_cos_restoring", f"{name[:30]}_cos_replaced"
     try:
         # What a restore that was killed left.

@@ -17,6 +17,11 @@ SELECT current_database() AS name, count(*)::integer AS count
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_';
 
+-- name: beside
+-- The database from which this one is renamed and dropped; cos' own servers have no `postgres`.
+SELECT datname AS name FROM pg_database
+WHERE datname IN ('postgres', 'template1') AND datname <> current_database() ORDER BY datname LIMIT 1;
+
 -- name: limits
 -- Connections are those that are still free for this account, whichever limit comes first.
 WITH connected AS (SELECT usename, datname FROM pg_stat_activity WHERE datid IS NOT NULL)
