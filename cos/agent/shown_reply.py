@@ -12,7 +12,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from itertools import count, groupby
 from typing import TYPE_CHECKING, Final
 
 from cos.agent.cancellation import uninterrupted
@@ -20,8 +19,8 @@ from cos.agent.errors import CosError
 from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta
 from cos.agent.ids import new_id
 from cos.agent.messages import partial_reply
-from cos.agent.records import ReplyPiece
 from cos.agent.strand import Strand
+from cos.agent.unkept import Unkept
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -57,10 +56,7 @@ class ShownReply:
         """What has come and is not shown yet, in order."""
         self._being_kept: list[MessageDelta | ThinkingDelta] = []
         """Shown when the journal has it, or when that takes too long."""
-        self._fresh: list[MessageDelta | ThinkingDelta] = []
-        """What is not in a piece yet."""
-        self._unkept: list[ReplyPiece] = []
-        self._numbers = count()
+        self._unkept = Unkept()
         self._has_come, self._may_go_on = asyncio.Event(), asyncio.Event()
         self._is_kept = self._is_ending = False
         self._one_at_a_time = asyncio.Lock()
@@ -128,24 +124,16 @@ class ShownReply:
     async def _keep(self) -> None:
         if self._is_blank():
             return
-        pieces = self._pieces()
+        pieces = self._unkept.pieces()
         try:
             await self._journal.keep_reply(self._turn, pieces, message_id=self.message_id)
         except CosError:
             log.exception("what is on screen of turn %s could not be kept", self._turn.turn_id)
         else:
-            del self._unkept[: len(pieces)]
-
-    def _pieces(self) -> list[ReplyPiece]:
-        """What the journal does not have: what has come in one go is one piece."""
-        for is_thinking, run in groupby(self._fresh, key=lambda event: isinstance(event, ThinkingDelta)):
-            text = "".join(event.text for event in run)
-            self._unkept.append(ReplyPiece(next(self._numbers), text, is_thinking))
-        self._fresh = []
-        return list(self._unkept)
+            self._unkept.forget(pieces)
 
     def _show(self, event: MessageDelta | ThinkingDelta) -> None:
-        self._fresh.append(event)
+        self._unkept.add(event)
         if self._is_kept:
             self._unseen.append(event)
             self._has_come.set()
@@ -205,7 +193,7 @@ class ShownReply:
         if message is not None:
             message = message.model_copy(update={"superseded": True})
             await self._journal.append_message(self._turn, message, message_id=self.message_id, active=False)
-            self._fresh, self._unkept = [], []
+            self._unkept.clear()
             self._publish_all(self._taken())
             self._publish(MessageAdded(turn=self._turn, message_id=self.message_id, message=message, active=False))
         self.message_id = new_id()
