@@ -79,7 +79,8 @@ class Database:
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             connection_class=psycopg.AsyncConnection[Row],
-            kwargs={"row_factory": dict_row, "autocommit": True},
+            # A connection of the pool comes back to a statement soon: the second time it is worth to be prepared.
+            kwargs={"row_factory": dict_row, "autocommit": True, "prepare_threshold": 1},
             min_size=1,
             max_size=size,
             open=False,
