@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cos.core.live import CoreEvent
     from cos.web.core_port import WebCore
 
-FLUSH_SECONDS: Final = 0.05
+FLUSH_SECONDS: Final = 0.02
 HEARTBEAT_SECONDS: Final = 15.0
 KEPT_SECONDS: Final = 60.0
 """How long a session that nobody watches any more is still recorded, for clients that come back."""
@@ -179,7 +179,7 @@ class Hub:
             self._drop(session_id)
 
     async def _flush(self) -> None:
-        """At most 20 times a second: what has grown in the channels."""
+        """At most 50 times a second: what has grown in the channels."""
         while True:
             await self._grown.wait()
             await asyncio.sleep(FLUSH_SECONDS)

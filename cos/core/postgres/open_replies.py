@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 GATHER_SECONDS: Final = 0.001
 """For each reply beyond the first that the statement before has kept."""
-LONGEST_GATHER_SECONDS: Final = 0.05
+LONGEST_GATHER_SECONDS: Final = 0.03
 
 
 @dataclass(slots=True)
