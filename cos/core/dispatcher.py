@@ -211,6 +211,9 @@ class Dispatcher:
                 return Accepted(session_id=session.id, message_id=before.message_id, turn_id=before.turn_id)
             if before is not None:
                 message_id = before.message_id
+                if (await self._sessions.get(session.id)).queue_paused:
+                    # It comes again because its sender heard nothing: nobody wants the queue to go on.
+                    return Accepted(session_id=session.id, message_id=message_id)
         turn_id = await uninterrupted(self._go_on(session.id, message_id))
         trouble = self._stuck.trouble(session.id)
         return Accepted(session_id=session.id, message_id=message_id, turn_id=turn_id, trouble=trouble)
