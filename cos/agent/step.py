@@ -214,7 +214,8 @@ class ModelCaller:
 
     async def _failed(self, state: TurnState, attempt: _Attempt, error: BaseException) -> None:
         usage = attempt.reply.usage
-        if usage != Usage():
+        # The figures come with the reason to stop; what fails after that takes nothing from them.
+        if usage != Usage() and attempt.reply.stop_reason is None:
             usage = replace(usage, is_partial=True)
         state.usage += usage
         retryable = isinstance(error, ProviderUnavailable) and attempt.number < self._retry.max_attempts

@@ -106,7 +106,7 @@ async def open_database(
         name = client_name(request.surface)
         return await Database(conninfo, name=name, reattach=embedded.attach).open(), embedded
     except BaseException:
-        await asyncio.to_thread(embedded.leave)
+        await asyncio.to_thread(starting.leave if starting else embedded.leave)
         raise
 
 

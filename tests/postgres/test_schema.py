@@ -33,6 +33,7 @@ TABLES = {
     "drafts",
     "approvals",
     "queued_messages",
+    "reply_pieces",
     "blobs",
 }
 WAITS_FOR_TURNS = b"SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'turns'::regclass"

@@ -139,8 +139,10 @@ def test_a_full_disk_is_named_whether_the_server_runs_or_not(program: Program, s
         assert "Make room on the disk" in checks["database"]["advice"]
     finally:
         server.leave()
+    more = filled(small_disk / "more")
     assert "Free at least 100 MB" in _checks(program)[1]["database"]["sentence"]
     ballast.unlink()
+    more.unlink()
     assert _checks(program)[1]["database"]["state"] == "ok"
 
 
