@@ -67,10 +67,12 @@ class Journal(Protocol):
         message_id: UUID | None = None,
         active: bool = True,
         meter: ContextMeter | None = None,
+        usage: Usage | None = None,
     ) -> None:
         """Append at the end of the session. The tool calls of an assistant message become `proposed` records in the
         same transaction. An inactive message is kept and shown, and never sent to a model. `meter` becomes the
-        session's, None leaves it as it is."""
+        session's, None leaves it as it is. `usage` is what the turn has used so far: the turn keeps it when its process
+        dies."""
         ...
 
     async def compact(self, turn: TurnInfo, summary: UserMessage, *, message_id: UUID) -> None:

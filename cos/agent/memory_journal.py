@@ -121,6 +121,7 @@ class MemoryJournal:
         message_id: UUID | None = None,
         active: bool = True,
         meter: ContextMeter | None = None,
+        usage: Usage | None = None,
     ) -> None:
         session = self._open_session(turn)
         session.meter = meter or session.meter

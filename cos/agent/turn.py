@@ -16,7 +16,7 @@ from cos.agent.calls import CallRunner
 from cos.agent.cancellation import CancelToken, uninterrupted
 from cos.agent.compaction import COMPACT_AT, WINDOW_EXCEEDED, Compactor
 from cos.agent.errors import CosError, TurnCancelled, TurnStopped
-from cos.agent.events import AgentEvent, MessageAdded, Notice, TurnStarted
+from cos.agent.events import AgentEvent, MessageAdded, Notice, TurnStarted, Usage
 from cos.agent.ids import new_id
 from cos.agent.messages import Message, UserMessage, stored_form
 from cos.agent.outcomes import TurnOutcome, turn_completed
@@ -274,7 +274,11 @@ class Agent:
         self, state: TurnState, message: Message, message_id: UUID | None = None, *, active: bool = True
     ) -> None:
         message_id = message_id or new_id()
-        await self._journal.append_message(state.turn, message, message_id=message_id, active=active, meter=state.meter)
+        # More may be used before the turn says at its end what it was.
+        usage = replace(state.usage, is_partial=True) if state.usage != Usage() else None
+        await self._journal.append_message(
+            state.turn, message, message_id=message_id, active=active, meter=state.meter, usage=usage
+        )
         if active:
             state.history.append(message)
         state.publish(MessageAdded(turn=state.turn, message_id=message_id, message=message, active=active))

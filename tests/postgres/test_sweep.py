@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from cos.agent.approver import ApprovalRequest
+from cos.agent.events import Usage
 from cos.agent.identity import NewSession, TurnInfo
 from cos.agent.ids import new_id
 from cos.agent.messages import AssistantMessage, ToolCall, ToolResultMessage, UserMessage
@@ -77,6 +78,20 @@ async def test_a_turn_whose_process_is_gone_is_closed_once(core_url: str, databa
 
     assert await sweep_orphans(database, journal) == []
     assert await journal.load_history(turn.session_id) == history
+
+
+async def test_an_interrupted_turn_keeps_what_it_had_used(core_url: str, database: Database) -> None:
+    gone = await Database(core_url).open()
+    turn = await open_turn(gone)
+    used = Usage(input_tokens=7, output_tokens=3, is_partial=True)
+    await PostgresJournal(gone).append_message(turn, UserMessage(text="and then"), usage=used)
+    sessions = Sessions(database)
+    assert (await sessions.transcript(turn.session_id)).turns[turn.turn_id].usage is None, "it still runs"
+    assert await sessions.usage(turn.session_id) == Usage()
+    await gone.close()
+    await swept(database)
+    assert (await sessions.transcript(turn.session_id)).turns[turn.turn_id].usage == used
+    assert await sessions.usage(turn.session_id) == used
 
 
 async def test_the_session_of_an_interrupted_turn_goes_on(core_url: str, tmp_path: Path) -> None:

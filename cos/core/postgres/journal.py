@@ -128,10 +128,11 @@ class PostgresJournal:
         message_id: UUID | None = None,
         active: bool = True,
         meter: ContextMeter | None = None,
+        usage: Usage | None = None,
     ) -> None:
         async def work(connection: Connection) -> None:
             await self._lock(connection, turn)
-            await self._fence(connection, turn)
+            await self._fence(connection, turn, usage)
             await self._insert(connection, turn, message, message_id or new_id(), active=active, meter=meter)
 
         await self._database.transaction(work, piped=True)
@@ -207,7 +208,7 @@ class PostgresJournal:
             "turn_id": turn.turn_id, "status": status.value,
             "stop_reason": None if stop_reason is None else storable(stop_reason),
             "error": None if error is None else storable(error),
-            "usage": json.dumps(asdict(usage)) if usage else None, "context": _context(meter),
+            "usage": _usage(usage), "context": _context(meter),
         }  # fmt: skip
 
         async def work(connection: Connection) -> TurnEnd:
@@ -274,8 +275,8 @@ class PostgresJournal:
                 f"session {turn.session_id} belongs to profile {row['profile_id']}, not to {turn.profile_id}"
             )
 
-    async def _fence(self, connection: Connection, turn: TurnInfo) -> None:
-        owner = {"turn_id": turn.turn_id, "owner_boot_id": self._database.boot_id}
+    async def _fence(self, connection: Connection, turn: TurnInfo, usage: Usage | None = None) -> None:
+        owner = {"turn_id": turn.turn_id, "owner_boot_id": self._database.boot_id, "usage": _usage(usage)}
         if await (await connection.execute(self._sql["touch_turn"], owner)).fetchone() is None:
             raise LostTurnError(f"turn {turn.turn_id} is closed or belongs to another process; nothing more is written")
 
@@ -320,6 +321,10 @@ class PostgresJournal:
                 "args": json_text(call.args),
             }  # fmt: skip
             await connection.execute(self._sql["propose_call"], proposed)
+
+
+def _usage(usage: Usage | None) -> str | None:
+    return json.dumps(asdict(usage)) if usage else None
 
 
 def _context(meter: ContextMeter | None) -> str | None:

@@ -242,7 +242,7 @@ def turn_row(row: Row, waiting: Waiting) -> TurnRow:
     changed: dict[str, Any] = {
         "tags": tuple(row["tags"]),
         "status": TurnStatus(row["status"]),
-        "usage": usage_of(row["usage"]),
+        "usage": usage_of(row["usage"]) if row["completed_at"] else None,
         "waited_seconds": waiting.seconds,
         "waits_since": waiting.open_since,
         "open_requests": waiting.open_requests,

@@ -67,7 +67,7 @@ RETURNING started_at;
 
 -- name: touch_turn
 -- Also the fence: a process that lost its turn finds no row here and must stop writing.
-UPDATE turns SET last_activity_at = clock_timestamp()
+UPDATE turns SET last_activity_at = clock_timestamp(), usage = COALESCE(%(usage)s, usage)
 WHERE id = %(turn_id)s AND completed_at IS NULL AND owner_boot_id = %(owner_boot_id)s
 RETURNING id;
 
@@ -150,7 +150,8 @@ WITH pieces AS (
                      completed_at = CASE WHEN %(status)s = 'interrupted'
                                          THEN GREATEST(last_activity_at, (SELECT max(kept_at) FROM pieces))
                                          ELSE clock_timestamp() END,
-                     stop_reason = %(stop_reason)s, error = %(error)s, usage = %(usage)s,
+                     stop_reason = %(stop_reason)s, error = %(error)s,
+                     usage = COALESCE(%(usage)s, usage),
                      context = COALESCE(%(context)s, (SELECT s.context FROM sessions s WHERE s.id = session_id)),
                      open_reply_id = NULL, open_reply = NULL
     WHERE id = %(turn_id)s AND completed_at IS NULL

@@ -42,7 +42,7 @@ FROM tool_calls WHERE session_id = %(session_id)s AND turn_id = ANY(%(ids)s);
 -- name: session_usage
 -- A rewound turn has cost what it cost; a copied one cost nothing again.
 SELECT usage FROM turns
-WHERE session_id = %(session_id)s AND usage IS NOT NULL AND copied_from_turn_id IS NULL;
+WHERE session_id = %(session_id)s AND completed_at IS NOT NULL AND usage IS NOT NULL AND copied_from_turn_id IS NULL;
 
 -- name: enqueue
 -- In a transaction that holds the session's lock: a message that has become a prompt or a steer is not taken in again.
