@@ -87,7 +87,7 @@ class ShownReply:
             if self._unseen:
                 await self._keep_and_show()
             if not self._is_ending:
-                await self._pause(max(KEEP_SECONDS, clock() - began))
+                await self._pause(min(max(KEEP_SECONDS, clock() - began), PATIENCE_SECONDS))
 
     async def _pause(self, seconds: float) -> None:
         """Until the time is over or the reply ends. There are as many as pieces shown: a timer is all it takes."""
@@ -100,7 +100,10 @@ class ShownReply:
         async with self._one_at_a_time:
             self._being_kept = self._taken()
             self._show_late_after_patience()
-            await self._keep()
+            try:
+                await self.keep()
+            except CosError:
+                log.exception("what is on screen of turn %s could not be kept", self._turn.turn_id)
             self._late.cancel()
             self._publish_all(self._being_kept)
 
@@ -121,16 +124,17 @@ class ShownReply:
         unseen, self._unseen = self._unseen, []
         return unseen
 
-    async def _keep(self) -> None:
+    async def keep(self) -> None:
+        """Hand the journal what is on screen and not kept yet.
+
+        Raises:
+            CosError: the journal does not take it; the next time it is handed over again.
+        """
         if self._is_blank():
             return
         pieces = self._unkept.pieces()
-        try:
-            await self._journal.keep_reply(self._turn, pieces, message_id=self.message_id)
-        except CosError:
-            log.exception("what is on screen of turn %s could not be kept", self._turn.turn_id)
-        else:
-            self._unkept.forget(pieces)
+        await self._journal.keep_reply(self._turn, pieces, message_id=self.message_id)
+        self._unkept.forget(pieces)
 
     def _show(self, event: MessageDelta | ThinkingDelta) -> None:
         self._unkept.add(event)
@@ -193,10 +197,10 @@ class ShownReply:
         if message is not None:
             message = message.model_copy(update={"superseded": True})
             await self._journal.append_message(self._turn, message, message_id=self.message_id, active=False)
-            self._unkept.clear()
             self._publish_all(self._taken())
             self._publish(MessageAdded(turn=self._turn, message_id=self.message_id, message=message, active=False))
         self.message_id = new_id()
+        self._unkept.clear()
         thinking, text = self._thinking.restart_with_attempt(), self._text.restart_with_attempt()
         if thinking:
             self._show(ThinkingDelta(turn=self._turn, message_id=self.message_id, text=thinking))

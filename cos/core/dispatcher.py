@@ -167,7 +167,7 @@ class Dispatcher:
             running = self.turns.of(session_id)
             if running is not None and mode == "now" and is_new and not running.turn.depth:
                 running.cancel.cancel(NEW_MESSAGE)
-            if running is not None and running.cancel.is_set:
+            if running is not None and running.cancel.is_set and is_new:
                 running.goes_on = True
         return is_new
 

@@ -100,7 +100,7 @@ class RunningTurns:
         except Exception as error:
             log.exception("turn %s could not be closed", state.turn.turn_id)
             self._publish(_lost(state, error))
-            await self._close_lost(state.turn)
+            await self._close_lost(state)
             return None
 
     async def close(self) -> None:
@@ -118,12 +118,18 @@ class RunningTurns:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _close_lost(self, turn: TurnInfo) -> None:
-        """Close the turn as soon as the journal answers: an open turn of a living process is swept by nobody."""
+    async def _close_lost(self, state: TurnState) -> None:
+        """Close the turn as soon as the journal answers, with what is on screen of a reply that it did not take.
+
+        An open turn of a living process is swept by nobody.
+        """
+        turn = state.turn
         for attempt in itertools.count():
             if self.is_closing:
                 return
             try:
+                if state.open_reply is not None:
+                    await state.open_reply.keep()
                 await self._journal.finish_turn(turn, TurnStatus.FAILED, error="the end of this turn was stored late")
             except CosError as error:
                 log.warning("turn %s is still open: %s", turn.turn_id, error)

@@ -190,20 +190,6 @@ async def test_sending_a_paused_session_a_message_goes_on_with_its_queue_first(c
         assert await core.texts(session) == ["first", "so far", "second", "b", "third", "c"]
 
 
-async def test_a_message_that_comes_again_leaves_a_paused_queue_paused(core_url: str, tmp_path: Path) -> None:
-    async with core_bench(core_url, tmp_path, [WAITS, said("b")]) as core:
-        session = await running(core)
-        first = await core.send("second", session, client_message_id="m1")
-        core.dispatcher.cancel(session)
-        while not (await core.sessions.get(session)).queue_paused:
-            await asyncio.sleep(0.002)
-        again = await core.send("second", session, client_message_id="m1")
-        assert (again.message_id, again.turn_id) == (first.message_id, None)
-        await core.idle(session)
-        assert (await core.sessions.get(session)).queue_paused
-        assert len(await core.sessions.queue(session)) == 1
-
-
 @pytest.mark.parametrize("when", ["waiting", "running", "ended"])
 async def test_the_same_client_message_runs_once(core_url: str, tmp_path: Path, when: str) -> None:
     async with core_bench(core_url, tmp_path, [said("0"), WAITS, said("2"), said("3")]) as core:

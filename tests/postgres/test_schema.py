@@ -15,7 +15,13 @@ from psycopg.conninfo import make_conninfo
 
 from cos.core.errors import DatabaseError
 from cos.core.postgres.database import Connection, Database
-from cos.core.postgres.schema import add_profiles, apply_core_schema, apply_schema, create_database
+from cos.core.postgres.schema import (
+    add_profiles,
+    apply_core_schema,
+    apply_plugin_schemas,
+    apply_schema,
+    create_database,
+)
 from cos.core.postgres.statements import Schema, core_statements, read_statements
 from cos.core.shipped import shipped
 
@@ -133,3 +139,18 @@ def test_every_statement_is_used_by_name() -> None:
 async def test_a_database_that_does_not_answer_is_said_in_a_sentence(core_url: str) -> None:
     with pytest.raises(DatabaseError, match=r"cannot connect to the database: .*no_such_core.*Check database\.url"):
         await Database(make_conninfo(core_url, dbname="no_such_core")).open()
+
+
+async def test_several_may_complete_the_tables_at_once(database_url: str) -> None:
+    """The first start of several, or the first one after an update: `applied_schemas` is there, this schema is not.
+
+    Each looks into `applied_schemas` before it asks for the lock of schemas, and keeps the table locked for reading
+    meanwhile; whoever has that lock wants the table for itself.
+    """
+    databases = [await Database(database_url, size=2).open() for _ in range(4)]
+    try:
+        await apply_core_schema(databases[0])
+        await asyncio.gather(*(apply_plugin_schemas(database, ["bill", "memory"]) for database in databases))
+    finally:
+        for database in databases:
+            await database.close()

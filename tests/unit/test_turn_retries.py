@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cos.agent.errors import CosError
 from cos.agent.events import MessageAdded, MessageDelta, RetryScheduled, Usage
 from cos.agent.identity import TurnInfo
 from cos.agent.memory_journal import MemoryJournal
@@ -30,9 +29,7 @@ from cos.agent.provider import (
 from cos.agent.providers.scripted import Item, Script, said
 from cos.agent.records import ReplyPiece, TurnStatus
 from cos.agent.retry import RetryPolicy
-from cos.agent.shown_reply import ShownReply
 from tests.agent_bench import AT_ONCE, Bench, bench, until
-from tests.tool_context import new_turn
 
 BUSY = ProviderUnavailable("overloaded", status=529)
 DROPPED = ProviderUnavailable("connection lost")
@@ -214,26 +211,6 @@ async def test_nothing_is_on_screen_before_it_is_in_the_journal() -> None:
     outcome = await b.run()
     assert (outcome.status, outcome.text) == (TurnStatus.COMPLETED, "First I will")
     assert (shown(b), kept[-1]) == (["First I will"], "First I will")
-
-
-async def test_what_could_not_be_kept_is_kept_with_what_comes_next() -> None:
-    """H-079."""
-    asked: list[list[ReplyPiece]] = []
-
-    class Away(MemoryJournal):
-        async def keep_reply(self, turn: TurnInfo, pieces: Sequence[ReplyPiece], *, message_id: UUID) -> None:
-            asked.append(list(pieces))
-            if len(asked) == 1:
-                raise CosError("the database does not answer")
-
-    reply = ShownReply(new_turn(), Away(), lambda event: None)
-    async with reply.kept():
-        await reply.add_thinking("hm")
-        await until(lambda: asked)
-        await reply.add_text("Fir")
-        await reply.add_text("st")
-    first = ReplyPiece(0, "hm", True)
-    assert asked == [[first], [first, ReplyPiece(1, "First", False)]]
 
 
 async def test_usage_of_every_attempt_counts_once() -> None:

@@ -90,6 +90,9 @@ async def apply_schema(database: Database, schema: Schema) -> None:
         NewerSchemaError: a newer cos made the tables. Nothing was changed.
         DatabaseError: the account may not create tables, or others hold them.
     """
+    # In a transaction of its own: a look holds the table that whoever has the lock of schemas may want to change.
+    if await database.transaction(lambda connection: _was_applied(connection, schema)):
+        return
     for attempt in range(1, TRIES + 1):
         try:
             await database.transaction(lambda connection: _apply(connection, schema))
@@ -116,8 +119,6 @@ def refuse_newer(name: str, number: int, what: str = "this database") -> None:
 
 async def _apply(connection: Connection, schema: Schema) -> None:
     start = core_statements("start")
-    if await _was_applied(connection, schema):
-        return
     await connection.execute(start["lock_schema"])
     await connection.execute(before_schema())
     if not await _was_applied(connection, schema):

@@ -46,27 +46,31 @@ WHERE session_id = %(session_id)s AND completed_at IS NOT NULL AND usage IS NOT 
 
 -- name: enqueue
 -- In a transaction that holds the session's lock: a message that has become a prompt or a steer is not taken in again.
--- A message brings an archived session back, with the child sessions that were archived together with it.
+-- A new message brings an archived session back, with the child sessions that were archived together with it, and lets a
+-- paused queue go on.
 -- What steers while a message waits to be sent now is meant for the turn of that one: the turn before is being stopped.
-WITH RECURSIVE archived AS (
+WITH RECURSIVE taken AS (
+    INSERT INTO queued_messages (id, session_id, profile_id, body, source, client_message_id, mode, goes_with_id)
+    SELECT %(id)s::uuid, %(session_id)s::uuid, %(profile_id)s::text, %(body)s::json, %(source)s::text,
+           %(client_message_id)s::text, %(mode)s::text,
+           COALESCE(%(goes_with_id)s::uuid, CASE WHEN %(mode)s::text = 'steer' THEN (
+               SELECT n.id FROM queued_messages n WHERE n.session_id = %(session_id)s AND n.mode = 'now'
+               ORDER BY n.id DESC LIMIT 1) END)
+    WHERE NOT EXISTS (SELECT 1 FROM turns
+                      WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s)
+      AND NOT EXISTS (SELECT 1 FROM messages
+                      WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s)
+    ON CONFLICT (session_id, client_message_id) WHERE client_message_id IS NOT NULL DO NOTHING
+    RETURNING id
+), archived AS (
     SELECT id FROM sessions WHERE id = %(session_id)s AND archived_at IS NOT NULL
     UNION
     SELECT s.id FROM sessions s JOIN archived a ON s.parent_session_id = a.id
-), unarchived AS (
-    UPDATE sessions SET archived_at = NULL WHERE id IN (SELECT id FROM archived)
+), woken AS (
+    UPDATE sessions SET archived_at = NULL, queue_paused = queue_paused AND id <> %(session_id)s
+    WHERE (id IN (SELECT id FROM archived) OR (id = %(session_id)s AND queue_paused)) AND EXISTS (SELECT FROM taken)
 )
-INSERT INTO queued_messages (id, session_id, profile_id, body, source, client_message_id, mode, goes_with_id)
-SELECT %(id)s::uuid, %(session_id)s::uuid, %(profile_id)s::text, %(body)s::json, %(source)s::text,
-       %(client_message_id)s::text, %(mode)s::text,
-       COALESCE(%(goes_with_id)s::uuid, CASE WHEN %(mode)s::text = 'steer' THEN (
-           SELECT n.id FROM queued_messages n WHERE n.session_id = %(session_id)s AND n.mode = 'now'
-           ORDER BY n.id DESC LIMIT 1) END)
-WHERE NOT EXISTS (SELECT 1 FROM turns
-                  WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s)
-  AND NOT EXISTS (SELECT 1 FROM messages
-                  WHERE session_id = %(session_id)s AND client_message_id = %(client_message_id)s)
-ON CONFLICT (session_id, client_message_id) WHERE client_message_id IS NOT NULL DO NOTHING
-RETURNING id;
+SELECT id FROM taken;
 
 -- name: open_reply
 -- What is kept of a reply that is being streamed.
