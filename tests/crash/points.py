@@ -26,6 +26,7 @@ POINTS: Final = tuple(
         "tool_calls": ("insert", "update"),
         "approvals": ("insert", "update"),
         "queued_messages": ("insert", "update", "delete"),
+        "reply_pieces": ("insert", "delete"),
         "model_calls": ("insert", "update"),
     }.items()
     for kind in kinds
