@@ -34,3 +34,9 @@ class NoticingApp(App[None]):
                 said_here.add(notice)
         for rack in self.screen.query(ToastRack):
             self.call_later(rack.show, said_here)
+
+
+def take_away(app: App[object], sentence: str) -> None:
+    """Show no more a notice that is true no longer."""
+    for notice in [notice for notice in app._notifications if notice.message == sentence]:
+        app._unnotify(notice)

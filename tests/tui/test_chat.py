@@ -336,9 +336,10 @@ async def test_what_a_rewind_says_before_and_after_is_the_same_and_true(core_hom
         await chat.ask("one")
         await chat.ask("two")
         await chat.pilot.press("f3", "up", "up", "up", "up", "u")
-        await chat.told("u once more takes back 2 turns. They stay in the database, but nothing brings them back")
+        await chat.told('u once more takes back 2 turns, from "one" on. They stay in the database, but nothing brings')
         await chat.pilot.press("u")
         await chat.told("Took back 2 turns. They stay in the database, but nothing brings them back")
+        assert "once more" not in chat.notices()
         await chat.until(lambda: "one" not in chat.text())
         assert len(await chat.core.database.fetch("SELECT 1 FROM messages WHERE NOT active")) == 4
         core_home.script(said("3"))

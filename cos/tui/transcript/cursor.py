@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.widget import Widget
 
+    from cos.tui.transcript.entries import Entry
     from cos.tui.transcript.page import Row
 
 
@@ -43,6 +44,53 @@ class CursorView(PagedView, can_focus=True):
     def cursor_key(self) -> str | None:
         """The entry that keys act on."""
         return self._cursor
+
+    @property
+    def pointed(self) -> Entry | None:
+        """The entry under the cursor, else the last one that the cursor could stop at."""
+        row = self._pointed
+        return None if row is None else row.entry
+
+    @property
+    def _pointed(self) -> Row | None:
+        if self._cursor is not None:
+            return self._page.row(self._cursor)
+        return next((row for row in reversed(self._page.rows) if row.entry.reachable), None)
+
+    def take_along(self, place: Literal[0, -1] = 0) -> bool:
+        """Bring the cursor to the first (-1: the last) entry in view; False when its own was in view already."""
+        row = self._pointed
+        if row is None:
+            return False
+        top, height = self.scroll_offset.y, self.size.height
+        start, end = self._page.span(row)
+        if start < top + height and end > top:
+            return False
+        seen = self._seen()
+        if not seen:
+            return False
+        self._cursor = seen[place].entry.key
+        self.refresh()
+        return True
+
+    def _seen(self) -> list[Row]:
+        """The rows in view, at least in part, at which the cursor can stop."""
+        top = self.scroll_offset.y
+        found = (self._page.at(line) for line in range(top, top + self.size.height))
+        rows = {one[0].order: one[0] for one in found if one is not None and one[1] >= 0}
+        return [row for row in rows.values() if row.entry.reachable]
+
+    def action_scroll_home(self) -> None:
+        super().action_scroll_home()
+        self.take_along()
+
+    def action_page_up(self) -> None:
+        super().action_page_up()
+        self.take_along()
+
+    def action_page_down(self) -> None:
+        super().action_page_down()
+        self.take_along(-1)
 
     def action_previous(self) -> None:
         self._end_selection()
@@ -131,6 +179,7 @@ class CursorView(PagedView, can_focus=True):
 
     def action_follow(self) -> None:
         self.follow()
+        self.take_along(-1)
 
     def on_focus(self) -> None:
         self.refresh()
