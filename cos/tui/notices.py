@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from textual.app import App
@@ -36,7 +36,7 @@ class NoticingApp(App[None]):
             self.call_later(rack.show, said_here)
 
 
-def take_away(app: App[object], sentence: str) -> None:
+def take_away(app: App[Any], sentence: str) -> None:
     """Show no more a notice that is true no longer."""
     for notice in [notice for notice in app._notifications if notice.message == sentence]:
         app._unnotify(notice)
