@@ -162,7 +162,7 @@ class CosApp(LeavingApp):
         self._warn(await core.broken_rules())
         for sentence in findings:
             if sentence not in self._warned:
-                self._tell(sentence)
+                self.warn(sentence)
         self.set_interval(LOOK_SECONDS, self._look_around)
         await core.providers[control.place.profile_id].prepare()
 
@@ -176,14 +176,11 @@ class CosApp(LeavingApp):
         """Show those that were not among the last ones, and no longer those that have ended."""
         for sentence in findings:
             if sentence not in self._warned:
-                self._tell(sentence)
+                self.warn(sentence)
         for sentence in self._warned:
             if sentence not in findings:
                 take_away(self, sentence)
         self._warned = findings
-
-    def _tell(self, sentence: str) -> None:
-        self.notify(sentence, severity="warning", timeout=30, markup=False)
 
     async def _show_main(self) -> dict[str, Any]:
         """Put the main screen over the first picture. Keys typed meanwhile go to where they were meant.

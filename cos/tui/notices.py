@@ -22,6 +22,10 @@ class NoticingApp(App[None]):
         self._said_before = WeakKeyDictionary[Screen[object], set[str]]()
         """Screen on top -> notices that were there when it opened."""
 
+    def warn(self, sentence: str) -> None:
+        """Say what is not as it should be, for long enough to be read beside something else."""
+        self.notify(sentence, severity="warning", timeout=30, markup=False)
+
     def _refresh_notifications(self) -> None:
         """What was said below is still there when the screen on top has closed, as long as it lasts."""
         if not self.screen_stack or not isinstance(self.screen, ModalScreen):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from cos.tui.transcript.entries import Entry
-    from cos.tui.transcript.page import Row
+    from cos.tui.transcript.page import Page, Row
 
 
 class CursorView(PagedView, can_focus=True):
@@ -48,37 +48,25 @@ class CursorView(PagedView, can_focus=True):
     @property
     def pointed(self) -> Entry | None:
         """The entry under the cursor, else the last one that the cursor could stop at."""
-        row = self._pointed
-        return None if row is None else row.entry
-
-    @property
-    def _pointed(self) -> Row | None:
         if self._cursor is not None:
-            return self._page.row(self._cursor)
-        return next((row for row in reversed(self._page.rows) if row.entry.reachable), None)
+            return self._page.row(self._cursor).entry
+        return next((row.entry for row in reversed(self._page.rows) if row.entry.reachable), None)
 
     def take_along(self, place: Literal[0, -1] = 0) -> bool:
         """Bring the cursor to the first (-1: the last) entry in view; False when its own was in view already."""
-        row = self._pointed
-        if row is None:
+        entry = self.pointed
+        if entry is None:
             return False
         top, height = self.scroll_offset.y, self.size.height
-        start, end = self._page.span(row)
+        start, end = self._page.span(self._page.row(entry.key))
         if start < top + height and end > top:
             return False
-        seen = self._seen()
+        seen = _reachable(self._page, top, top + height)
         if not seen:
             return False
         self._cursor = seen[place].entry.key
         self.refresh()
         return True
-
-    def _seen(self) -> list[Row]:
-        """The rows in view, at least in part, at which the cursor can stop."""
-        top = self.scroll_offset.y
-        found = (self._page.at(line) for line in range(top, top + self.size.height))
-        rows = {one[0].order: one[0] for one in found if one is not None and one[1] >= 0}
-        return [row for row in rows.values() if row.entry.reachable]
 
     def action_scroll_home(self) -> None:
         super().action_scroll_home()
@@ -204,3 +192,10 @@ class CursorView(PagedView, can_focus=True):
             if number == 0 and row.entry.foldable:
                 self.toggle(row.entry.key)
             self.refresh()
+
+
+def _reachable(page: Page, top: int, bottom: int) -> list[Row]:
+    """The rows of which at least a line is from `top` to before `bottom`, and at which the cursor can stop."""
+    found = (page.at(line) for line in range(top, bottom))
+    rows = {one[0].order: one[0] for one in found if one is not None and one[1] >= 0}
+    return [row for row in rows.values() if row.entry.reachable]
