@@ -19,6 +19,7 @@ from cos.agent import garbage
 from cos.agent.errors import CosError
 from cos.tui.leaving import LeavingApp
 from cos.tui.light import LIGHT
+from cos.tui.notices import take_away
 from cos.tui.preferences import Preferences
 from cos.tui.screens.first import FirstScreen
 from cos.tui.timing import GATHER_SECONDS, Timing
@@ -157,7 +158,11 @@ class CosApp(LeavingApp):
         await control.begin(await self._first_session(core))
         self.main.connect(control, self.surface)
         self.ticker = self.set_interval(1.0, control.tick)
-        self._warn(await core.findings())
+        findings = await core.findings()
+        self._warn(await core.broken_rules())
+        for sentence in findings:
+            if sentence not in self._warned:
+                self.warn(sentence)
         self.set_interval(LOOK_SECONDS, self._look_around)
         await core.providers[control.place.profile_id].prepare()
 
@@ -168,10 +173,13 @@ class CosApp(LeavingApp):
             self._warn(await self.core.broken_rules())
 
     def _warn(self, findings: Sequence[str]) -> None:
-        """Show those that were not among the last ones."""
+        """Show those that were not among the last ones, and no longer those that have ended."""
         for sentence in findings:
             if sentence not in self._warned:
-                self.notify(sentence, severity="warning", timeout=30, markup=False)
+                self.warn(sentence)
+        for sentence in self._warned:
+            if sentence not in findings:
+                take_away(self, sentence)
         self._warned = findings
 
     async def _show_main(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from cos.agent import events
 from cos.agent.events import Usage
@@ -17,7 +18,7 @@ from cos.tui.cost_port import CALL_RECORDED
 from cos.tui.session_words import GLYPHS
 
 if TYPE_CHECKING:
-    from uuid import UUID
+    from collections.abc import Mapping
 
     from cos.agent.events import AgentEvent
     from cos.agent.records import ToolCallRecord
@@ -131,22 +132,33 @@ def _changed(child: _Child, event: AgentEvent | PluginEvent) -> bool:
     return True
 
 
-def ended_lines(record: ToolCallRecord) -> tuple[tuple[str, str], ...]:
-    """The lines of a call as it is stored."""
+def ended_lines(record: ToolCallRecord, costs: Mapping[str, str] | None = None) -> tuple[tuple[str, str], ...]:
+    """The lines of a call as it is stored. `costs` is by the id of a child's session."""
     if record.name != NAME or not record.result:
         return ()
     try:
         results = json.loads(record.result)["results"]
         goals = [task["goal"] for task in record.args.get("tasks") or [record.args]]
-        return tuple(_ended(result, goals) for result in results)
+        return tuple(_ended(result, goals, costs or {}) for result in results)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return ()  # A refusal is a sentence, and a hook may have put anything in its place.
 
 
-def _ended(result: dict[str, Any], goals: list[str]) -> tuple[str, str]:
+def ended_children(record: ToolCallRecord) -> list[UUID]:
+    """The sessions of the children of a call as it is stored."""
+    if record.name != NAME or not record.result:
+        return []
+    try:
+        return [UUID(result["session_id"]) for result in json.loads(record.result)["results"] if "session_id" in result]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return []
+
+
+def _ended(result: dict[str, Any], goals: list[str], costs: Mapping[str, str]) -> tuple[str, str]:
     tokens = result["tokens"]
     usage = Usage(input_tokens=tokens["input"], output_tokens=tokens["output"])
-    return _line(result["status"], "", goals[result["task_index"]], _tokens(usage) if usage != Usage() else "")
+    used = (_tokens(usage) if usage != Usage() else "", costs.get(result.get("session_id", ""), ""))
+    return _line(result["status"], "", goals[result["task_index"]], " · ".join(filter(None, used)))
 
 
 def _line(word: str, tool: str, goal: str, spent: str) -> tuple[str, str]:

@@ -11,11 +11,14 @@ import asyncio
 import os
 import selectors
 import signal
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from textual.drivers.linux_driver import LinuxDriver
 
 from cos.tui.terminal_input import TerminalInput
+
+if TYPE_CHECKING:
+    from cos.tui.leaving import LeavingApp
 
 _TICK_SECONDS: Final = 0.1
 _READ_BYTES: Final = 4_096
@@ -67,7 +70,7 @@ class TerminalDriver(LinuxDriver):
                 for _ in selector.select(_TICK_SECONDS):
                     data = self._read()
                     if not data:
-                        self._app.call_later(self._app.action_quit)
+                        self._app.call_later(cast("LeavingApp", self._app).leave_now)
                         return
                     for message in terminal.messages(data):
                         self.process_message(message)

@@ -43,7 +43,7 @@ class Elsewhere:
         conversation.read_again(entries_of(page), page.messages[0].ordinal if page.has_older else None)
         self._conversations.begin_again(session_id, page.turns.values())
         await self.read_reply(session_id)
-        await self._costs.read(page.turns)
+        await self._costs.read_page(session_id, page)
         await self._tally.read(session_id)
 
     async def read_reply(self, session_id: UUID) -> None:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from cos.tui.screens.first import FirstScreen
     from cos.tui.session_control import SessionControl
 
-QUIT_SECONDS = 2.0
+QUIT_SECONDS = 4.0
+"""Between two presses: long enough to read what would be lost."""
 
 
 class LeavingApp(NoticingApp):
@@ -96,23 +97,36 @@ class LeavingApp(NoticingApp):
             if composer.text.strip():
                 composer.prompts.sent(composer.packed)
             composer.load("")
-        elif time.monotonic() - self._quit_pressed < QUIT_SECONDS:
-            self.leave_now()
         else:
-            self._quit_pressed = time.monotonic()
-            self.notify("Ctrl+C once more quits.", timeout=QUIT_SECONDS, markup=False)
+            self._leave_if_sure(self._why_not_quit("Ctrl+C once more") or "Ctrl+C once more quits.")
 
     @on(Composer.LeaveWanted)
     def leave_unless_needed(self) -> None:
         """Quit; but when something would be lost, say what and stay."""
-        reason = self.control.why_not_quit() if self.control is not None else None
+        reason = self._why_not_quit("Ctrl+C twice")
         if reason is None:
             self.leave_now()
         else:
             self.notify(reason, severity="warning", markup=False)
 
     async def action_quit(self) -> None:
-        self.leave_now()
+        """Quit; when something would be lost, say what first."""
+        reason = self._why_not_quit("Ctrl+Q once more")
+        if reason is None:
+            self.leave_now()
+        else:
+            self._leave_if_sure(reason)
+
+    def _why_not_quit(self, keys: str) -> str | None:
+        return None if self.control is None else self.control.why_not_quit(keys)
+
+    def _leave_if_sure(self, sentence: str) -> None:
+        """Say it; the second time in a short while, quit."""
+        if time.monotonic() - self._quit_pressed < QUIT_SECONDS:
+            self.leave_now()
+        else:
+            self._quit_pressed = time.monotonic()
+            self.notify(sentence, timeout=QUIT_SECONDS, markup=False)
 
     def leave_now(self) -> None:
         if not self.is_leaving:

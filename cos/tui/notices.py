@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from textual.app import App
@@ -22,6 +22,10 @@ class NoticingApp(App[None]):
         self._said_before = WeakKeyDictionary[Screen[object], set[str]]()
         """Screen on top -> notices that were there when it opened."""
 
+    def warn(self, sentence: str) -> None:
+        """Say what is not as it should be, for long enough to be read beside something else."""
+        self.notify(sentence, severity="warning", timeout=30, markup=False)
+
     def _refresh_notifications(self) -> None:
         """What was said below is still there when the screen on top has closed, as long as it lasts."""
         if not self.screen_stack or not isinstance(self.screen, ModalScreen):
@@ -34,3 +38,9 @@ class NoticingApp(App[None]):
                 said_here.add(notice)
         for rack in self.screen.query(ToastRack):
             self.call_later(rack.show, said_here)
+
+
+def take_away(app: App[Any], sentence: str) -> None:
+    """Show no more a notice that is true no longer."""
+    for notice in [notice for notice in app._notifications if notice.message == sentence]:
+        app._unnotify(notice)

@@ -129,6 +129,16 @@ def as_they_go(waiting: Sequence[QueuedMessage], *, is_running: bool) -> list[Qu
     return [*first, *into, *(it for it in rest if it not in into)]
 
 
+def waits_for(waiting: Sequence[QueuedMessage]) -> str:
+    """What messages wait for while a turn runs: what steers goes in at its next step, unless it is being stopped."""
+    steers = 0 if any(it.mode == "now" for it in waiting) else sum(it.mode == "steer" for it in waiting)
+    if not steers:
+        return "for the running turn to end"
+    if steers == len(waiting):
+        return "for the next step of the running turn"
+    return f"{steers} for the next step, {len(waiting) - steers} for the running turn to end"
+
+
 def _row(message: Unsent) -> Waiting:
     """It can be changed only when nothing is on its way any more."""
     outgoing = message.outgoing

@@ -21,7 +21,7 @@ from cos.tui.history import entries_of
 from cos.tui.panels import Panels
 from cos.tui.peeking import Peeking
 from cos.tui.places import Place, Places
-from cos.tui.queue_control import QueueControl
+from cos.tui.queue_control import QueueControl, waits_for
 from cos.tui.seeing import Seeing
 from cos.tui.sending import Sending
 from cos.tui.session_actions import SessionActions
@@ -165,7 +165,7 @@ class SessionControl:
             return
         page = await self._core.sessions.transcript(conversation.session_id, before=conversation.oldest_ordinal)
         conversation.load_older(entries_of(page), page.messages[0].ordinal if page.has_older else None)
-        await self.turn_costs.read(page.turns)
+        await self.turn_costs.read_page(conversation.session_id, page)
 
     def interrupt(self) -> None:
         """Stop the open session's turn, whichever process runs it, and no other."""
@@ -198,17 +198,17 @@ class SessionControl:
         if self.current is not None and self._conversations.retry_note(self.current):
             self.draw()
 
-    def why_not_quit(self) -> str | None:
-        """What would be lost by leaving now, as a sentence; None when nothing would."""
+    def why_not_quit(self, keys: str) -> str | None:
+        """What would be lost by leaving now, and that `keys` (`Ctrl+C twice`) do; None when nothing would."""
         waiting = self._screen.approvals.count
         if waiting:
-            return f"{waiting} request{'s wait' if waiting > 1 else ' waits'} for you (F4). Ctrl+C twice quits anyway."
+            return f"{waiting} request{'s wait' if waiting > 1 else ' waits'} for you (F4). {keys} quits anyway."
         unsent = len(self.unsent.texts)
         if unsent:
-            return f"{unsent} message{'s are' if unsent > 1 else ' is'} not stored. Ctrl+C twice quits anyway."
+            return f"{unsent} message{'s are' if unsent > 1 else ' is'} not stored. {keys} quits anyway."
         running = self._conversations.running
         if running:
-            return f"{running} turn{'s run' if running > 1 else ' runs'}. Ctrl+C twice stops and quits."
+            return f"{running} turn{'s run' if running > 1 else ' runs'}. {keys} stops and quits."
         return None
 
     async def load(self, session_id: UUID) -> None:
@@ -219,7 +219,7 @@ class SessionControl:
             self._conversations.begin(session_id, page.turns.values())
             if self._core.dispatcher.running(session_id) is None:
                 await self.elsewhere.read_reply(session_id)
-            await self.turn_costs.read(page.turns)
+            await self.turn_costs.read_page(session_id, page)
             await self._tally.read(session_id)
 
     def _leave(self) -> Place:
@@ -263,7 +263,7 @@ class SessionControl:
         waiting = await self._core.sessions.queue(row.id) if row is not None and row.queued else []
         if row is not None and row.id == self.current:
             is_next = row.is_running and not row.queue_paused
-            why = "for the running turn to end" if is_next else "paused until your next message"
+            why = waits_for(waiting) if is_next else "paused until your next message"
             if row.parent_session_id is not None and not row.is_running:
                 why = "the child agent has ended"
             self.queue.show(waiting, why, is_running=row.is_running)

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from cos.agent.errors import CosError
 from cos.core.session_edits import where_undone
+from cos.tui import wording
+from cos.tui.notices import take_away
 from cos.tui.paste_fold import packed_message
+from cos.tui.transcript.lines import shorten
 from cos.tui.widgets.conversation_pane import ConversationPane
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ TurnWish = ConversationPane.RewindWanted | ConversationPane.ForkWanted | Convers
 
 SURE_SECONDS = 5.0
 """How long a first `u` waits for the second."""
+_PROMPT_CELLS = 40
 
 
 class TurnActions:
@@ -33,6 +37,8 @@ class TurnActions:
         self._dispatcher = dispatcher
         self._asked: tuple[UUID, float] | None = None
         """Which turn a first `u` was for, and when."""
+        self._question = ""
+        """What was said to it."""
 
     async def do(self, wish: TurnWish) -> None:
         """Do it; what cannot be done is said."""
@@ -41,8 +47,8 @@ class TurnActions:
             return
         try:
             match wish:
-                case ConversationPane.RewindWanted(turn_id=turn_id):
-                    await self._rewind(session_id, turn_id)
+                case ConversationPane.RewindWanted(turn_id=turn_id, prompt=prompt):
+                    await self._rewind(session_id, turn_id, prompt)
                 case ConversationPane.ForkWanted(turn_id=turn_id):
                     fork = await self._editing.fork(session_id, through_turn=turn_id)
                     self._control.screen.query_one(ConversationPane).action_end_search()
@@ -56,15 +62,17 @@ class TurnActions:
         except CosError as error:
             self._control.screen.notify(str(error), severity="warning", markup=False)
 
-    async def _rewind(self, session_id: UUID, turn_id: UUID) -> None:
+    async def _rewind(self, session_id: UUID, turn_id: UUID, prompt: str) -> None:
         """The prompts that are taken back come into an empty composer."""
         count = await self._editing.turns_from(session_id, turn_id)
         turns = "1 turn" if count == 1 else f"{count} turns"
         asked, self._asked = self._asked, (turn_id, time.monotonic())
         if asked is None or asked[0] != turn_id or time.monotonic() - asked[1] > SURE_SECONDS:
-            self._say(f"u once more takes back {turns}. {where_undone(count)}")
+            self._question = f"u once more takes back {turns}{_from(prompt, count)}. {where_undone(count)}"
+            self._say(self._question)
             return
         self._asked = None
+        take_away(self._control.screen.app, self._question)
         undone = await self._editing.undo(session_id, count)
         screen = self._control.screen
         where = "one Up away in the composer" if screen.composer.full_text else "in the composer"
@@ -74,3 +82,11 @@ class TurnActions:
 
     def _say(self, sentence: str) -> None:
         self._control.screen.notify(sentence, markup=False)
+
+
+def _from(prompt: str, turns: int) -> str:
+    """`: "the start of its prompt"`, or `, from "…" on`; empty when nobody typed one."""
+    start = shorten(wording.one_line(prompt), _PROMPT_CELLS)
+    if not start:
+        return ""
+    return f': "{start}"' if turns == 1 else f', from "{start}" on'

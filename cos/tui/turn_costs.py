@@ -1,10 +1,13 @@
-"""Puts what turns cost into the lines above them: when they are loaded, and again after each recorded call."""
+"""Puts what turns cost into the lines above them, and what child agents cost into theirs: when they are loaded, and
+for turns again after each recorded call.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from cos.tui import cost_words
+from cos.tui.child_agents import ended_children, ended_lines
 from cos.tui.cost_port import CALL_RECORDED
 
 if TYPE_CHECKING:
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from cos.core.live import PluginEvent
+    from cos.core.sessions import Transcript
     from cos.tui.conversations import Conversations
     from cos.tui.cost_port import Bill
 
@@ -43,3 +47,18 @@ class TurnCosts:
                 f"turn:{turn.turn_id}",
                 cost=cost_words.of_turn(turn), total=cost_words.total_of_turn(turn),
             )  # fmt: skip
+
+    async def read_page(self, session_id: UUID, page: Transcript) -> None:
+        """Of a page of history: its turns, and the children of its calls, each in its line under the call.
+
+        Raises:
+            CosError: the costs cannot be read.
+        """
+        await self.read(page.turns)
+        calls = [(call, children) for call in page.calls.values() if (children := ended_children(call))]
+        if self._bill is None or not calls:
+            return
+        known = await self._bill.sessions([child for _, children in calls for child in children])
+        costs = {str(child): cost_words.known(cost.own) for child, cost in known.items()}
+        for call, _ in calls:
+            self._conversations.of(session_id).change(f"call:{call.call_id}", children=ended_lines(call, costs))

@@ -47,7 +47,7 @@ def test_a_steer_from_another_process_is_shown_where_it_went_in(cos: Program, ap
     chat.until(READY)
     _run(chat, api, "until [ -e go ]; do sleep 0.05; done; echo gone")
     _steer(cos, "and be brief")
-    chat.until("1 waiting: for the running turn to end", "↪ steers · and be brief")
+    chat.until("1 waiting: for the next step of the running turn", "↪ steers · and be brief")
     api.push(reply(text("Briefly: done.")))
     (cos.home / "workspaces" / "home" / "go").touch()
     shown = chat.until("and be brief", "Briefly: done.", "idle ·", gone="↪ steers · and be brief")

@@ -45,7 +45,8 @@ async def _draw() -> str:
         await pilot.press("f4")
         await _until(pilot, lambda: app.main.approvals.arming.is_armed)
         picture = app.export_screenshot(title="cos chat")
-        await pilot.press("n", "ctrl+q")
+        await pilot.press("n")
+        app.leave_now()
     return picture
 
 

@@ -231,6 +231,26 @@ async def test_ctrl_d_quits_only_when_nothing_waits_and_nothing_runs_H_049(core_
         assert chat.app.farewell is not None
 
 
+async def test_ctrl_q_says_first_what_would_be_lost_and_quits_on_the_second_press(core_home: CoreHome) -> None:
+    core_home.script(called(("c1", "terminal", {"command": "touch one"})), HANG)
+    async with chat_in(core_home) as chat:
+        await chat.say("one")
+        await chat.requests(1)
+        await chat.pilot.press("ctrl+q")
+        await chat.told("1 request waits for you (F4). Ctrl+Q once more quits anyway.")
+        chat.app._quit_pressed = 0.0
+        await chat.answer("n")
+        await chat.until(lambda: "under way" in chat.text())
+        await chat.pilot.press("ctrl+c")
+        await chat.told("1 turn runs. Ctrl+C once more stops and quits.")
+        chat.app._quit_pressed = 0.0
+        await chat.pilot.press("ctrl+q")
+        await chat.told("1 turn runs. Ctrl+Q once more stops and quits.")
+        assert not chat.app.is_leaving
+        await chat.pilot.press("ctrl+q")
+        await chat.until(lambda: not chat.app.is_running)
+
+
 @pytest.mark.parametrize("begun", [False, True])
 async def test_the_command_quits_and_does_not_count_itself_as_lost(core_home: CoreHome, begun: bool) -> None:
     core_home.script(said("one"))
@@ -336,9 +356,10 @@ async def test_what_a_rewind_says_before_and_after_is_the_same_and_true(core_hom
         await chat.ask("one")
         await chat.ask("two")
         await chat.pilot.press("f3", "up", "up", "up", "up", "u")
-        await chat.told("u once more takes back 2 turns. They stay in the database, but nothing brings them back")
+        await chat.told('u once more takes back 2 turns, from "one" on. They stay in the database, but nothing brings')
         await chat.pilot.press("u")
         await chat.told("Took back 2 turns. They stay in the database, but nothing brings them back")
+        assert "once more" not in chat.notices()
         await chat.until(lambda: "one" not in chat.text())
         assert len(await chat.core.database.fetch("SELECT 1 FROM messages WHERE NOT active")) == 4
         core_home.script(said("3"))

@@ -139,6 +139,26 @@ async def test_what_is_stored_shows_the_same_after_a_restart(core_home: CoreHome
         assert [what for what, _ in call(chat).children] == live == ["✓ completed  one", "✗ failed  two"]
 
 
+async def test_a_call_that_is_read_again_and_its_copy_in_a_fork_show_what_the_live_one_did(core_home: CoreHome) -> None:
+    core_home.write_profile("home", 'provider = "mock"\n')
+    async with chat_in(core_home) as chat:
+        await chat.say("delegate something")
+        await chat.requests(1)
+        await chat.answer("y")
+        await chat.rests()
+        await chat.until(lambda: all("✓" in what and "$" in used for what, used in call(chat).children), "both ended")
+        session = chat.control.current
+        live = call(chat).title, call(chat).children
+        assert live[0].startswith("2 tasks: Run a command") and all(used.endswith(" demo") for _, used in live[1])
+    async with chat_in(core_home, session=str(session)) as chat:
+        await chat.until(lambda: (call(chat).title, call(chat).children) == live, f"the history as {live}")
+        await chat.pilot.press("f3", "f")
+        await chat.until(lambda: chat.control.current != session, "the fork")
+        await chat.until(lambda: (call(chat).title, call(chat).children) == live, f"the fork as {live}")
+        await chat.until(lambda: "no call" in str(chat.main.cost.render()), "the pane is of the fork")
+        assert "?" not in str(chat.main.cost.render())
+
+
 def test_a_result_that_is_none_has_no_lines() -> None:
     for result in ("Nothing was run: too many", "{}", '{"results": [{}]}', '{"results": 3}', "[]", None):
         record = ToolCallRecord(

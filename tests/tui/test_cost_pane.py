@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from textual.app import App, ComposeResult
 
 from cos.agent.events import Usage
 from cos.agent.identity import NewSession, TurnInfo
@@ -16,15 +17,17 @@ from cos.agent.provider import ModelReply
 from cos.agent.providers.scripted import Script, said
 from cos.core.postgres.journal import PostgresJournal
 from cos.plugins.bill.events import CallRecorded
+from cos.plugins.bill.figures import Figures, Group
 from cos.plugins.bill.money import usd
 from cos.tui import cost_words, wording
 from cos.tui.screens.budget_more import BudgetMore
 from cos.tui.screens.cost import CostScreen
 from cos.tui.transcript import TurnHeader
 from cos.tui.transcript.look import Look
+from cos.tui.widgets.cost_pane import MOST_GROUPS, CostPane
 from tests.fix_home import CoreHome
 from tests.tui.chat import Chat, chat_in
-from tests.tui.fixed_bill import budget, figures
+from tests.tui.fixed_bill import SHOWN, TODAY, budget, figures
 
 PRICED = """
 [bill]
@@ -304,6 +307,28 @@ AMOUNTS = ["0", "0.00001", "0.00005", "1.23456", "999.99996", "1000", "1234567.8
 @pytest.mark.parametrize("amount", AMOUNTS)
 def test_amounts_look_as_those_of_the_plugin(amount: str) -> None:
     assert wording.money(Decimal(amount)) == usd(Decimal(amount))
+
+
+@pytest.mark.parametrize(("paid", "amount"), [("0", "$0.0300 demo"), ("1", "$1.0300")])
+async def test_the_row_of_the_other_groups_says_when_nobody_pays_it(paid: str, amount: str) -> None:
+    def demo(usd: str) -> Figures:
+        return figures(usd, made_up_usd=Decimal(usd))
+
+    groups = [Group(label=f"g{number}", figures=demo("5")) for number in range(MOST_GROUPS)]
+    groups += [Group(label="a", figures=demo("0.01")), Group(label="b", figures=demo("0.02"))]
+    groups += [Group(label="c", figures=figures(paid))] if paid != "0" else []
+    today = replace(TODAY, groups=tuple(groups))
+
+    class Pane(App[None]):
+        def compose(self) -> ComposeResult:
+            yield CostPane()
+
+    async with Pane().run_test(size=(40, 20)) as pilot:
+        pane = pilot.app.query_one(CostPane)
+        assert SHOWN.figures is not None
+        pane.show(replace(SHOWN, figures=replace(SHOWN.figures, today=today, budgets=())))
+        (row,) = [line for line in str(pane.render()).splitlines() if " more" in line]
+        assert row.endswith(f" {amount}")
 
 
 def test_unknown_is_never_zero() -> None:

@@ -118,6 +118,8 @@ async def test_leaving_meanwhile_is_asked_about(core_home: CoreHome, outage: Out
         assert chat.app.is_running
         chat.core.database._pool.timeout = 0.1
         await chat.pilot.press(*"and me", "ctrl+q")
+        await chat.told("1 message is not stored. Ctrl+Q once more quits anyway.")
+        await chat.pilot.press("ctrl+q")
         await chat.until(lambda: not chat.app.is_running)
         assert chat.app.not_stored == ["keep me", "and me"]
 

@@ -7,7 +7,14 @@ import pytest
 from cos.agent.ids import new_id
 from cos.agent.messages import UserMessage
 from cos.core.sessions import QueuedMessage
-from cos.tui.queue_control import as_they_go
+from cos.tui.queue_control import as_they_go, waits_for
+
+
+def queued(sent: str) -> list[QueuedMessage]:
+    return [
+        QueuedMessage(id=new_id(), message=UserMessage(text=text), source="cli", mode=mode)  # type: ignore[arg-type]
+        for mode, text in (one.split() for one in sent.split(", "))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -22,10 +29,19 @@ from cos.tui.queue_control import as_they_go
     ],
 )
 def test_steers_stand_before_what_waits_for_its_own_turn(sent: str, is_running: bool, shown: str) -> None:
-    pairs = [one.split() for one in sent.split(", ")]
-    stored = [
-        QueuedMessage(id=new_id(), message=UserMessage(text=text), source="cli", mode=mode)  # type: ignore[arg-type]
-        for mode, text in pairs
-    ]
+    stored = queued(sent)
     stored.sort(key=lambda it: (it.mode != "now", it.id))
     assert [it.text for it in as_they_go(stored, is_running=is_running)] == shown.split()
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        ("queue one", "for the running turn to end"),
+        ("steer one", "for the next step of the running turn"),
+        ("queue one, steer two, queue three", "1 for the next step, 2 for the running turn to end"),
+        ("now one, steer two", "for the running turn to end"),
+    ],
+)
+def test_what_steers_waits_for_the_next_step_and_what_has_its_own_turn_for_the_end(sent: str, words: str) -> None:
+    assert waits_for(queued(sent)) == words

@@ -135,7 +135,8 @@ async def test_the_filter_works_as_it_is_typed_and_escape_clears_then_leaves(cor
         await lists(chat, "fix the retry")
         await chat.pilot.press("escape")
         await lists(chat, "other", "weekly summary", "fix the retry")
-        await chat.pilot.press(*"#client:beta")
+        await chat.pilot.press("slash", *"#client:beta")
+        assert chat.main.sessions.filter.value == "#client:beta"
         await lists(chat, "other")
         await chat.pilot.press("escape", *"nowhere")
         await chat.shows("No session matches")

@@ -19,6 +19,7 @@ from cos.tui.transcript import AssistantText, Diff, Entry, Notice, ToolCall, Tur
 from cos.tui.transcript.pieces import Piece, pieces_of
 from cos.tui.widgets.conversation_pane import ConversationPane
 from tests.tui.test_conversation_search import PaneDemo, shown
+from tests.tui.test_transcript_view import texts
 
 TURN = UUID(int=7)
 CODE = "x\n\n```python\na = 1\nb = 2\n```\n\n- item\n\n  ```\n  inside\n  ```\n\n    indented\n"
@@ -170,6 +171,57 @@ async def test_keys_ask_for_the_turn_of_the_entry() -> None:
         kinds = [type(event) for event in it.app.posted]
         assert kinds == [ConversationPane.RewindWanted, ConversationPane.ForkWanted, ConversationPane.RetryWanted]
         assert {event.turn_id for event in it.app.posted if isinstance(event, ConversationPane.TurnMessage)} == {TURN}
+
+
+def turns(count: int) -> list[Entry]:
+    """Turn `n` has id n and two entries, u{n} and a{n}, of several lines together."""
+    found: list[Entry] = []
+    for number in range(count):
+        key = f"turn:{UUID(int=number)}"
+        found += [
+            TurnHeader(key=key, turn_key=key, text="09:41"),
+            UserMessage(key=f"u{number}", turn_key=key, text=f"ask {number}"),
+            AssistantText(key=f"a{number}", turn_key=key, text=f"answer {number}"),
+        ]
+    return found
+
+
+async def test_the_cursor_goes_along_when_keys_scroll_it_out_of_view() -> None:
+    async with shown(turns(20)) as it:
+        await it.keys("home")
+        assert it.view.cursor_key == "u0"
+        await it.keys("end")
+        assert it.view.cursor_key == "a19"
+        await it.keys("pageup")
+        cursor = it.view.cursor_key
+        assert cursor is not None and cursor != "a19"
+        await it.keys("pagedown", "u")
+        posted = it.app.posted[0]
+        assert isinstance(posted, ConversationPane.RewindWanted)
+        entry = it.view.pointed
+        assert entry is not None and entry.turn_key == f"turn:{posted.turn_id}"
+        assert posted.prompt == f"ask {posted.turn_id.int}"
+        assert any(entry.plain() in line for line in texts(it.view))
+
+
+@pytest.mark.parametrize("at", ["last", "chosen"])
+async def test_a_key_never_acts_on_a_turn_that_the_wheel_scrolled_out_of_view(at: str) -> None:
+    async with shown(turns(20)) as it:
+        if at == "chosen":
+            await it.keys("up")
+        for key, kind in (("u", ConversationPane.RewindWanted), ("f", ConversationPane.ForkWanted)):
+            it.view.scroll_to(y=it.view.max_scroll_y if key == "f" else 0)
+            await it.keys(key)
+            assert it.app.posted == [] and "out of view" in notices(it.app)[-1]
+            await it.keys(key)
+            posted = it.app.posted.pop()
+            assert isinstance(posted, kind)
+            assert any(f"ask {posted.turn_id.int}" in line for line in texts(it.view))
+        it.view.scroll_to(y=0)
+        await it.keys("c")
+        assert it.app.clipboard == ""
+        await it.keys("c")
+        assert it.app.clipboard in "\n".join(texts(it.view))
 
 
 async def test_enter_folds_like_space() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cos.agent.records import ToolCallStatus
 from cos.agent.results import RESULT_CHARACTERS, clipped
 from cos.agent.tools import CallDescription, Json, Tool, ToolContext, ToolError, ToolOk, ToolOutcome
+from cos.core.call_titles import title_of_tasks
 from cos.core.delegation import BLOCKED, NAME, ChildTask
 from cos.core.errors import SessionError
 
@@ -83,9 +84,8 @@ class _DelegateTask:
 
     def describe(self, args: Json, turn: TurnInfo, workspace: Path) -> CallDescription:
         tasks = tasks_of(args)
-        goals = [" ".join(task.goal.split()) or "(no goal)" for task in tasks]
         return CallDescription(
-            title=goals[0] if len(goals) == 1 else f"{len(goals)} tasks: {'; '.join(goals)}",
+            title=title_of_tasks([task.goal for task in tasks]),
             kind="think",
             detail="\n\n".join(_shown(number, task) for number, task in enumerate(tasks, 1)),
             refusal=_fault(tasks) or self._delegation().why_not(turn, len(tasks)),

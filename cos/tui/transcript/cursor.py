@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from textual import events
     from textual.widget import Widget
 
-    from cos.tui.transcript.page import Row
+    from cos.tui.transcript.entries import Entry
+    from cos.tui.transcript.page import Page, Row
 
 
 class CursorView(PagedView, can_focus=True):
@@ -43,6 +44,41 @@ class CursorView(PagedView, can_focus=True):
     def cursor_key(self) -> str | None:
         """The entry that keys act on."""
         return self._cursor
+
+    @property
+    def pointed(self) -> Entry | None:
+        """The entry under the cursor, else the last one that the cursor could stop at."""
+        if self._cursor is not None:
+            return self._page.row(self._cursor).entry
+        return next((row.entry for row in reversed(self._page.rows) if row.entry.reachable), None)
+
+    def take_along(self, place: Literal[0, -1] = 0) -> bool:
+        """Bring the cursor to the first (-1: the last) entry in view; False when its own was in view already."""
+        entry = self.pointed
+        if entry is None:
+            return False
+        top, height = self.scroll_offset.y, self.size.height
+        start, end = self._page.span(self._page.row(entry.key))
+        if start < top + height and end > top:
+            return False
+        seen = _reachable(self._page, top, top + height)
+        if not seen:
+            return False
+        self._cursor = seen[place].entry.key
+        self.refresh()
+        return True
+
+    def action_scroll_home(self) -> None:
+        super().action_scroll_home()
+        self.take_along()
+
+    def action_page_up(self) -> None:
+        super().action_page_up()
+        self.take_along()
+
+    def action_page_down(self) -> None:
+        super().action_page_down()
+        self.take_along(-1)
 
     def action_previous(self) -> None:
         self._end_selection()
@@ -131,6 +167,7 @@ class CursorView(PagedView, can_focus=True):
 
     def action_follow(self) -> None:
         self.follow()
+        self.take_along(-1)
 
     def on_focus(self) -> None:
         self.refresh()
@@ -155,3 +192,10 @@ class CursorView(PagedView, can_focus=True):
             if number == 0 and row.entry.foldable:
                 self.toggle(row.entry.key)
             self.refresh()
+
+
+def _reachable(page: Page, top: int, bottom: int) -> list[Row]:
+    """The rows of which at least a line is from `top` to before `bottom`, and at which the cursor can stop."""
+    found = (page.at(line) for line in range(top, bottom))
+    rows = {one[0].order: one[0] for one in found if one is not None and one[1] >= 0}
+    return [row for row in rows.values() if row.entry.reachable]

@@ -54,9 +54,11 @@ class ConversationPane(SearchPane):
     class TurnMessage(Message):
         """Something is wanted of one turn."""
 
-        def __init__(self, turn_id: UUID) -> None:
+        def __init__(self, turn_id: UUID, prompt: str = "") -> None:
+            """`prompt`: what the user said first in it."""
             super().__init__()
             self.turn_id = turn_id
+            self.prompt = prompt
 
     class RewindWanted(TurnMessage):
         """Go back to before this turn."""
@@ -76,25 +78,26 @@ class ConversationPane(SearchPane):
     def _activated(self, event: Transcript.EntryActivated) -> None:
         self.view.toggle(event.key)
 
-    @property
-    def _entry(self) -> Entry | None:
-        """The entry under the cursor, else the last one that the cursor could stop at."""
-        key = self.view.cursor_key
-        if key is not None:
-            return self.view.entry(key)
-        return next((entry for entry in reversed(self.view.entries) if entry.reachable), None)
+    def _seen_entry(self) -> Entry | None:
+        """The entry that a key acts on; None after the cursor, which was out of view, came to where the user looks."""
+        if self.view.take_along():
+            self.notify("The cursor was out of view and is here now; press the key again.", markup=False)
+            return None
+        return self.view.pointed
 
     def action_copy(self) -> None:
         selected = self.screen.get_selected_text()
         if selected:
             self._copy(selected, "the selection")
-        elif self._entry is not None:
-            self._copy(self._entry.plain(), _name_of(self._entry))
+        elif (entry := self._seen_entry()) is not None:
+            self._copy(entry.plain(), _name_of(entry))
 
     def action_copy_piece(self) -> None:
-        entry = self._entry
-        pieces = pieces_of(entry) if entry is not None else []
-        if entry is None or not pieces:
+        entry = self._seen_entry()
+        if entry is None:
+            return
+        pieces = pieces_of(entry)
+        if not pieces:
             self.notify("There is no code in this entry; c copies all of it.", severity="warning", markup=False)
             return
         key, before = self._piece
@@ -111,7 +114,7 @@ class ConversationPane(SearchPane):
 
     @work(group="outside", exclusive=True, exit_on_error=False)
     async def action_save(self) -> None:
-        if (entry := self._entry) is None:
+        if (entry := self._seen_entry()) is None:
             return
         written = await self.app.push_screen_wait(
             SaveAs(entry.plain(), _name_of(entry), Path.cwd(), f"cos{_suffix_of(entry)}")
@@ -121,7 +124,7 @@ class ConversationPane(SearchPane):
 
     @work(group="outside", exclusive=True, exit_on_error=False)
     async def action_open(self, program: Program) -> None:
-        if (entry := self._entry) is None:
+        if (entry := self._seen_entry()) is None:
             return
         try:
             await show(self.app, program, entry.plain(), _suffix_of(entry))
@@ -138,11 +141,18 @@ class ConversationPane(SearchPane):
         self.post_message(self.RetryWanted())
 
     def _ask_of_turn(self, kind: type[TurnMessage]) -> None:
-        turn_key = self._entry.turn_key if self._entry is not None else ""
-        if turn_key:
-            self.post_message(kind(UUID(turn_key.removeprefix("turn:"))))
+        entry = self._seen_entry()
+        if entry is None:
+            return
+        if entry.turn_key:
+            self.post_message(kind(UUID(entry.turn_key.removeprefix("turn:")), self._prompt_of(entry.turn_key)))
         else:
             self.notify("This entry belongs to no turn; go to one that does.", severity="warning", markup=False)
+
+    def _prompt_of(self, turn_key: str) -> str:
+        """What the user said first in a turn; empty when that is not loaded, or nobody typed it."""
+        own = (entry for entry in self.view.entries if entry.turn_key == turn_key)
+        return next((entry.text for entry in own if isinstance(entry, UserMessage)), "")
 
 
 def _name_of(entry: Entry) -> str:

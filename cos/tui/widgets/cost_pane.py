@@ -111,7 +111,8 @@ class CostPane(Widget):
             yield _Line(5, self._group(group, most, width))
         others = named[most_groups:]
         if others:
-            amount = wording.money(sum((group.figures.cost_usd for group in others), Decimal(0)))
+            made_up = sum((group.figures.made_up_usd for group in others), Decimal(0))
+            amount = cost_words.dollars(sum((group.figures.cost_usd for group in others), Decimal(0)), made_up)
             amount += cost_words.unknown_mark(group.figures for group in others)
             yield _Line(7, Text(cost_words.left_right(f" and {len(others):,} more", amount, width), "dim"))
         for group in rest:
@@ -159,7 +160,9 @@ def _session(session: SessionCost, used: Usage, tokens: Sequence[_Line], width: 
     # Its calls were made while the plugin was off.
     is_older = not own.calls and (used.prompt_tokens or used.output_tokens)
     yield _named("session", "not recorded" if is_older else cost_words.cost(own), width)
-    yield from tokens
+    if own.calls or is_older:
+        # Before its first call a session, such as a fork, has used nothing that somebody could have counted.
+        yield from tokens
     if whole.calls != own.calls:
         yield _named(" with children", cost_words.cost(whole), width, rank=3)
     if cost_words.cost(whole) != "no price":

@@ -26,7 +26,7 @@ ARCHIVED = "state:archived"
 
 
 class Filter(Input):
-    """One line. Esc clears it, then leaves it."""
+    """One line. Esc clears it, then leaves it. The key that leads here does nothing in it while it is empty."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "clear_or_leave", "Clear"),
@@ -35,6 +35,10 @@ class Filter(Input):
 
     class Left(Message):
         """The user is done with it."""
+
+    def insert_text_at_cursor(self, text: str) -> None:
+        if self.value or text != "/":
+            super().insert_text_at_cursor(text)
 
     def action_clear_or_leave(self) -> None:
         if self.value:

@@ -21,7 +21,8 @@ export class QueueView {
   update({ waiting, paused }, { isRunning, isChild }) {
     this.#node.hidden = waiting.length === 0;
     this.#resume.hidden = isChild || !paused;
-    setText(this.#head, `${paused ? '‖' : '»'} ${waiting.length} waiting: ${queueWaits({ isRunning, paused, isChild })}`);
+    const why = queueWaits({ isRunning, paused, isChild, waiting });
+    setText(this.#head, `${paused ? '‖' : '»'} ${waiting.length} waiting: ${why}`);
     arrange(this.#list, waiting.map((item) => this.#row(item)));
   }
 

@@ -48,10 +48,19 @@ export function restingWords(row) {
   return row.unseen && !NEWS.has(row.state) ? `${word} unseen` : word;
 }
 
-/** What a message in the queue waits for, and so what lets it go on. @param {{isRunning: boolean, paused: boolean, isChild: boolean}} how */
-export function queueWaits({ isRunning, paused, isChild }) {
+/**
+ * What messages in the queue wait for, and so what lets them go on. What steers goes in at the next step of a turn,
+ * unless that is being stopped for what is sent now.
+ * @param {{isRunning: boolean, paused: boolean, isChild: boolean, waiting: {mode?: string}[]}} how
+ */
+export function queueWaits({ isRunning, paused, isChild, waiting }) {
   if (isChild && !isRunning) return 'the child agent has ended';
-  return paused ? 'paused until your next message' : 'for the running turn to end';
+  if (paused) return 'paused until your next message';
+  const isStopped = !isRunning || waiting.some(({ mode }) => mode === 'now');
+  const steers = isStopped ? 0 : waiting.filter(({ mode }) => mode === 'steer').length;
+  if (!steers) return 'for the running turn to end';
+  if (steers === waiting.length) return 'for the next step of the running turn';
+  return `${steers} for the next step, ${waiting.length - steers} for the running turn to end`;
 }
 
 /** Why and when a model call is tried again. @param {any} retry @param {number} ms left */
