@@ -130,9 +130,9 @@ class ShownReply:
         Raises:
             CosError: the journal does not take it; the next time it is handed over again.
         """
-        if self._is_blank():
-            return
         pieces = self._unkept.pieces()
+        if not pieces or self._is_blank():
+            return
         await self._journal.keep_reply(self._turn, pieces, message_id=self.message_id)
         self._unkept.forget(pieces)
 

@@ -21,32 +21,36 @@ from tests.core_bench import core_bench
 class Gated(ScriptedProvider):
     """Says one word, and the rest when the gate opens."""
 
-    def __init__(self) -> None:
+    def __init__(self, *words: str) -> None:
         super().__init__([])
         self.gate = asyncio.Event()
+        self.words = words
+        """After the first ones, which come before the gate opens."""
 
     @asynccontextmanager
     async def stream(self, request: Any) -> AsyncIterator[Any]:
-        gate = self.gate
+        gate, words = self.gate, self.words
 
         class Stream(ScriptedStream):
             async def __aiter__(self) -> AsyncIterator[Any]:
                 yield StreamStarted("m")
                 yield TextChunk("First half. ")
                 await gate.wait()
-                yield TextChunk("Second half.")
+                for word in words:
+                    yield TextChunk(word)
                 self._reply = replace(
-                    self._reply, text="First half. Second half.", stop_reason="end_turn", is_complete=True
+                    self._reply, text="First half. " + "".join(words), stop_reason="end_turn", is_complete=True
                 )
 
         yield Stream([])
 
 
+@pytest.mark.parametrize("words", [("Second half.",), ()])
 async def test_what_was_shown_while_the_database_was_away_is_stored_when_it_is_back(
-    core_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    core_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr("cos.core.running_turns._CLOSE_LOST_SECONDS", 0.01)
-    provider = Gated()
+    provider = Gated(*words)
     async with core_bench(core_url, tmp_path, provider=provider) as core:
         session = (await core.send("hi")).session_id
         assert session is not None
@@ -58,9 +62,9 @@ async def test_what_was_shown_while_the_database_was_away_is_stored_when_it_is_b
 
         monkeypatch.setattr(core.database, "_once", away)
         provider.gate.set()
-        await core.when(2, MessageDelta)  # It is on screen.
+        await core.when(1 + len(words), MessageDelta)  # It is on screen.
         await core.when(1, TurnCompleted)
         monkeypatch.setattr(core.database, "_once", once)
         while not await core.rows("SELECT id FROM turns WHERE completed_at IS NOT NULL"):
             await asyncio.sleep(0.01)
-        assert await core.texts(session) == ["hi", "First half. Second half."]
+        assert await core.texts(session) == ["hi", "First half. " + "".join(words)]
