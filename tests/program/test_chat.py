@@ -178,6 +178,6 @@ def test_tags_of_the_command_line_are_those_of_the_new_session(program: Program)
     chat = program.chat("--profile", "demo", "--tag", "client:acme")
     chat.until("demo · area:demo")
     chat.say("hello there")
-    chat.until("Welcome to cos", "today $", "demo · area:demo client:acme")
+    chat.until("Welcome to cos", "idle #clien", "today $", "demo · area:demo client:acme")
     assert _quit(chat) == 0
     assert program.rows("SELECT tags FROM sessions") == [(["client:acme"],)]
