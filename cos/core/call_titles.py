@@ -18,13 +18,10 @@ def title_of_call(name: str, args: Mapping[str, object]) -> str:
         lines = [line.strip() for line in command.splitlines() if line.strip()]
         return f"$ {lines[0]}{' …' if len(lines) > 1 else ''}" if lines else name
     tasks = args.get("tasks")
-    goals = (
-        [str(task["goal"]) for task in tasks if isinstance(task, dict) and task.get("goal")]
-        if isinstance(tasks, list)
-        else []
-    )
-    if goals:
-        return title_of_tasks(goals)
+    if isinstance(tasks, list):
+        goals = [str(task["goal"]) for task in tasks if isinstance(task, dict) and task.get("goal")]
+        if goals:
+            return title_of_tasks(goals)
     what = next((args[key] for key in _TELLING if args.get(key)), None)
     return (what.strip().splitlines() or [name])[0] if isinstance(what, str) else name
 

@@ -311,14 +311,15 @@ class Dispatcher:
 
     async def _go_on(self, session_id: UUID, wanted: UUID | None = None, *, pause: bool = False) -> UUID | None:
         """As `start_waiting`, or let the queue pause; what does not work is said in the log and tried again later."""
+        turn_id = None
         try:
             if pause:
                 async with self.turns.admission[session_id]:
                     if self.turns.of(session_id) is None:
                         paused = bool(await self._sessions.queue(session_id))
                         await self._sessions.pause_queue(session_id, paused=paused)
-            # The start of a turn lets a paused queue go on.
-            turn_id = None if pause else await self.start_waiting(session_id, wanted)
+            else:
+                turn_id = await self.start_waiting(session_id, wanted)
             if turn_id is None:
                 await self.announce_queue(session_id)
         except Exception as error:

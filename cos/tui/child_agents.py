@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from cos.agent.events import AgentEvent
     from cos.agent.records import ToolCallRecord
 
+_ODD: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError)
+"""A refusal is a sentence, and a hook may have put anything in the place of a result."""
 _ENDED: Final = {"completed": "✓", "failed": GLYPHS["failed"], "error": GLYPHS["failed"]}
 
 
@@ -134,24 +136,26 @@ def _changed(child: _Child, event: AgentEvent | PluginEvent) -> bool:
 
 def ended_lines(record: ToolCallRecord, costs: Mapping[str, str] | None = None) -> tuple[tuple[str, str], ...]:
     """The lines of a call as it is stored. `costs` is by the id of a child's session."""
-    if record.name != NAME or not record.result:
-        return ()
     try:
-        results = json.loads(record.result)["results"]
-        goals = [task["goal"] for task in record.args.get("tasks") or [record.args]]
+        results = _results(record)
+        goals = [task["goal"] for task in record.args.get("tasks") or [record.args]] if results else []
         return tuple(_ended(result, goals, costs or {}) for result in results)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        return ()  # A refusal is a sentence, and a hook may have put anything in its place.
+    except _ODD:
+        return ()
 
 
 def ended_children(record: ToolCallRecord) -> list[UUID]:
     """The sessions of the children of a call as it is stored."""
-    if record.name != NAME or not record.result:
-        return []
     try:
-        return [UUID(result["session_id"]) for result in json.loads(record.result)["results"] if "session_id" in result]
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return [UUID(result["session_id"]) for result in _results(record) if "session_id" in result]
+    except _ODD:
         return []
+
+
+def _results(record: ToolCallRecord) -> list[dict[str, Any]]:
+    """One for each child. Raises one of `_ODD` when it is no result of a delegation."""
+    results: list[dict[str, Any]] = json.loads(record.result or "")["results"] if record.name == NAME else []
+    return results
 
 
 def _ended(result: dict[str, Any], goals: list[str], costs: Mapping[str, str]) -> tuple[str, str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import importlib
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from types import ModuleType
 
 import pytest
@@ -210,11 +211,18 @@ async def test_ctrl_c_copies_a_selection(core_home: CoreHome) -> None:
         assert chat.app.clipboard == "text" and chat.main.composer.text == "text"
 
 
-async def test_ctrl_d_quits_only_when_nothing_waits_and_nothing_runs_H_049(core_home: CoreHome) -> None:
+@asynccontextmanager
+async def waiting_chat(core_home: CoreHome) -> AsyncIterator[Chat]:
+    """A request waits; when it is answered, the turn runs until it is stopped."""
     core_home.script(called(("c1", "terminal", {"command": "touch one"})), HANG)
     async with chat_in(core_home) as chat:
         await chat.say("one")
         await chat.requests(1)
+        yield chat
+
+
+async def test_ctrl_d_quits_only_when_nothing_waits_and_nothing_runs_H_049(core_home: CoreHome) -> None:
+    async with waiting_chat(core_home) as chat:
         await chat.pilot.press("ctrl+d")
         await chat.told("1 request waits for you")
         await chat.answer("n")
@@ -232,10 +240,7 @@ async def test_ctrl_d_quits_only_when_nothing_waits_and_nothing_runs_H_049(core_
 
 
 async def test_ctrl_q_says_first_what_would_be_lost_and_quits_on_the_second_press(core_home: CoreHome) -> None:
-    core_home.script(called(("c1", "terminal", {"command": "touch one"})), HANG)
-    async with chat_in(core_home) as chat:
-        await chat.say("one")
-        await chat.requests(1)
+    async with waiting_chat(core_home) as chat:
         await chat.pilot.press("ctrl+q")
         await chat.told("1 request waits for you (F4). Ctrl+Q once more quits anyway.")
         chat.app._quit_pressed = 0.0

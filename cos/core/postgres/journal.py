@@ -21,7 +21,6 @@ from cos.agent.messages import (
     json_text,
     message_from_json,
     message_json,
-    partial_reply,
     reply_text,
 )
 from cos.agent.records import ToolCallRecord, ToolCallStatus, TurnEnd, TurnStatus
@@ -30,7 +29,7 @@ from cos.agent.steering import Steered, SteerSource
 from cos.agent.text import storable
 from cos.core.errors import LostTurnError
 from cos.core.postgres.database import Connection, Database
-from cos.core.postgres.open_replies import OpenReplies
+from cos.core.postgres.open_replies import OpenReplies, open_reply_of
 from cos.core.postgres.statements import core_statements
 from cos.core.postgres.teller import tell_session
 from cos.core.postgres.turn_waiting import Waiting, waiting_of
@@ -247,10 +246,11 @@ class PostgresJournal:
 
     async def _adopt_reply(self, connection: Connection, turn: TurnInfo) -> None:
         """Make a message of what was shown of a reply that its process could not append."""
-        row = await (await connection.execute(self._sql["open_reply"], {"turn_id": turn.turn_id})).fetchone()
+        key = {"session_id": turn.session_id}
+        row = await (await connection.execute(self._sql["open_reply"], key)).fetchone()
         if row is not None:
-            message = partial_reply(row["text"] or "", row["thinking"] or "")
-            await self._insert(connection, turn, message, row["message_id"], active=message.text is not None)
+            reply = open_reply_of(row)
+            await self._insert(connection, turn, reply.message, reply.message_id, active=reply.message.text is not None)
 
     async def _settle(self, connection: Connection, turn: TurnInfo, row: dict[str, Any], status: TurnStatus) -> None:
         before = ToolCallStatus(row["status"])

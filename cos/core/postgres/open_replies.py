@@ -9,20 +9,28 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from cos.agent.messages import partial_reply
 from cos.agent.text import storable
 from cos.core.errors import DatabaseError
 from cos.core.postgres.statements import core_statements
+from cos.core.sessions import OpenReply
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
     from cos.agent.records import ReplyPiece
-    from cos.core.postgres.database import Database
+    from cos.core.postgres.database import Database, Row
 
 GATHER_SECONDS: Final = 0.001
 """For each reply beyond the first that the statement before has kept."""
 LONGEST_GATHER_SECONDS: Final = 0.03
+
+
+def open_reply_of(row: Row) -> OpenReply:
+    """A row of the statement `open_reply`."""
+    message = partial_reply(row["text"] or "", row["thinking"] or "")
+    return OpenReply(turn_id=row["turn_id"], message_id=row["message_id"], message=message)
 
 
 @dataclass(slots=True)

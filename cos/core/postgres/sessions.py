@@ -7,12 +7,13 @@ from uuid import UUID
 
 from cos.agent.events import TurnCompleted, Usage
 from cos.agent.identity import TurnInfo
-from cos.agent.messages import AssistantMessage, UserMessage, message_from_json, message_json, partial_reply
+from cos.agent.messages import AssistantMessage, UserMessage, message_from_json, message_json
 from cos.agent.records import ApprovalAnswer, ToolCallRecord, ToolCallStatus, TurnStatus
 from cos.agent.tags import Tag
 from cos.agent.text import storable, visible
 from cos.core.errors import SessionError
 from cos.core.postgres.database import Connection, Database, Row
+from cos.core.postgres.open_replies import open_reply_of
 from cos.core.postgres.statements import core_statements
 from cos.core.postgres.teller import tell_session
 from cos.core.postgres.turn_waiting import Waiting, waiting_of
@@ -187,11 +188,8 @@ class Sessions:
 
     async def open_reply(self, session_id: UUID) -> OpenReply | None:
         """What is kept of the reply that some process streams in the session; None when there is nothing yet."""
-        rows = await self._database.fetch(self._sql["open_reply"], {"session_id": session_id})
-        if not rows:
-            return None
-        message = partial_reply(rows[0]["text"] or "", rows[0]["thinking"] or "")
-        return OpenReply(turn_id=rows[0]["turn_id"], message_id=rows[0]["message_id"], message=message)
+        rows = await self._database.fetch(core_statements("journal")["open_reply"], {"session_id": session_id})
+        return open_reply_of(rows[0]) if rows else None
 
     async def pause_queue(self, session_id: UUID, *, paused: bool) -> None:
         """Or let it go on; nothing pauses while a turn runs in the session."""

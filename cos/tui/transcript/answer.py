@@ -76,11 +76,13 @@ class AssistantText(Entry):
 
     def draw_ahead(self, width: int, look: Look, until: float) -> bool:
         shown, last = self._blocks(width, look)
-        for block in shown:
-            if block is not last and block not in self._drawn:
-                self._block(block, width, look, keep=True)
-                if perf_counter() > until:
-                    return False
+        finished = shown if last is None else shown[:-1]
+        # What is new stands at the end: the many that are drawn are not looked at each time.
+        new = list(takewhile(lambda block: block not in self._drawn, reversed(finished)))
+        for block in reversed(new):
+            self._block(block, width, look, keep=True)
+            if perf_counter() > until:
+                return False
         return True
 
     def _blocks(self, width: int, look: Look) -> tuple[list[Block], Block | None]:

@@ -83,16 +83,18 @@ FOR SHARE OF t
 ON CONFLICT DO NOTHING;
 
 -- name: open_reply
--- What was shown of a reply that never became a message; also what a cos of before schema 3 kept of one.
-SELECT p.message_id, string_agg(p.text, '' ORDER BY p.number) FILTER (WHERE NOT p.is_thinking) AS text,
+-- What is kept of the reply that is streamed in the session and is no message yet; also by a cos of before schema 3.
+WITH running AS (
+    SELECT id, open_reply_id, open_reply FROM turns WHERE session_id = %(session_id)s AND completed_at IS NULL
+)
+SELECT p.turn_id, p.message_id, string_agg(p.text, '' ORDER BY p.number) FILTER (WHERE NOT p.is_thinking) AS text,
        string_agg(p.text, '' ORDER BY p.number) FILTER (WHERE p.is_thinking) AS thinking
 FROM reply_pieces p
-WHERE p.turn_id = %(turn_id)s AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = p.message_id)
-GROUP BY p.message_id
+WHERE p.turn_id = (SELECT id FROM running) AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = p.message_id)
+GROUP BY p.turn_id, p.message_id
 UNION ALL
-SELECT t.open_reply_id, t.open_reply->>'text', t.open_reply->'blocks'->0->>'thinking' FROM turns t
-WHERE t.id = %(turn_id)s AND t.open_reply_id IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = t.open_reply_id)
+SELECT r.id, r.open_reply_id, r.open_reply->>'text', r.open_reply->'blocks'->0->>'thinking' FROM running r
+WHERE r.open_reply_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = r.open_reply_id)
 ORDER BY message_id DESC LIMIT 1;
 
 -- name: touch_session

@@ -72,15 +72,6 @@ WITH RECURSIVE taken AS (
 )
 SELECT id FROM taken;
 
--- name: open_reply
--- What is kept of a reply that is being streamed.
-SELECT p.turn_id, p.message_id, string_agg(p.text, '' ORDER BY p.number) FILTER (WHERE NOT p.is_thinking) AS text,
-       string_agg(p.text, '' ORDER BY p.number) FILTER (WHERE p.is_thinking) AS thinking
-FROM turns t JOIN reply_pieces p ON p.turn_id = t.id
-WHERE t.session_id = %(session_id)s AND t.completed_at IS NULL
-  AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = p.message_id)
-GROUP BY p.turn_id, p.message_id ORDER BY p.message_id DESC LIMIT 1;
-
 -- name: has_open_turn
 SELECT 1 FROM turns WHERE session_id = %(session_id)s AND completed_at IS NULL;
 
