@@ -44,11 +44,6 @@ def _is_running(program: Program) -> bool:
     return running
 
 
-def _until_it_ends(program: Program) -> None:
-    """A server that was just starting is only told to stop, which takes it a moment."""
-    wait_until(lambda: not _is_running(program))
-
-
 @pytest.mark.parametrize("progress", ["init-*/PG_VERSION", "data/postmaster.pid", "run/.s.PGSQL.5432"])
 def test_chat_that_was_killed_in_its_first_start_is_no_obstacle_to_the_next(first: Program, progress: str) -> None:
     chat = first.chat("--profile", "demo")
@@ -65,7 +60,7 @@ def test_chat_that_is_left_while_the_database_is_set_up_leaves_no_server(first: 
     chat.until(SETTING_UP)
     chat.press("ctrl+d")
     assert chat.until_end() == 0
-    _until_it_ends(first)
+    assert not _is_running(first)
 
 
 def test_what_is_sent_while_the_database_is_set_up_is_answered_and_stored(first: Program) -> None:
@@ -86,7 +81,24 @@ def test_a_server_begins_at_once_and_is_left_with_the_block(first: Program, env:
         begun.tell(said.append)
         assert EmbeddedPostgres(first.home / "pg").status().running
     assert said == [SETTING_UP]
-    _until_it_ends(first)
+    assert not _is_running(first)
+
+
+@pytest.fixture
+def _ignored_interrupts() -> Iterator[None]:
+    """As below `nohup … &`."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_ignored_interrupts")
+def test_a_server_that_has_just_begun_and_is_deaf_to_sigint_is_left_all_the_same(
+    first: Program, env: dict[str, str]
+) -> None:
+    with server_of_first_start(env):
+        wait_until(lambda: list((first.home / "pg").glob("*/init-*/PG_VERSION")))
+    assert not _is_running(first)
 
 
 def test_nothing_begins_where_a_setting_may_name_another_place(first: Program, env: dict[str, str]) -> None:
@@ -112,4 +124,4 @@ async def test_a_database_that_nobody_takes_is_closed_and_its_server_left(
     else:
         await asyncio.sleep(0)
     await abandon(opening)
-    await asyncio.to_thread(_until_it_ends, first)
+    assert not await asyncio.to_thread(_is_running, first)

@@ -22,7 +22,14 @@ from cos.core.embedded.errors import (
     program_failure,
 )
 from cos.core.embedded.locks import FileLock, open_private
-from cos.core.embedded.postmaster import POLL_SECONDS, postmaster_pid, quit_orphans, read_postmaster_file, stop
+from cos.core.embedded.postmaster import (
+    FAST_STOP_SECONDS,
+    POLL_SECONDS,
+    postmaster_pid,
+    quit_orphans,
+    read_postmaster_file,
+    stop,
+)
 from cos.core.embedded.settings import initdb_options, server_options
 
 if TYPE_CHECKING:
@@ -163,8 +170,7 @@ class Cluster:
         try:
             return self._await_start(server, log_start)
         except BaseException:
-            if server.poll() is None:
-                server.send_signal(signal.SIGINT)
+            _end(server)
             raise
 
     def _await_start(self, server: subprocess.Popen[bytes], log_start: int) -> ConnectionTarget:
@@ -219,6 +225,14 @@ class Cluster:
     def _stop_if_leaving(self) -> None:
         if self.leaving.is_set():
             raise DatabaseStartError(f"cos is stopping and did not wait for the database in {self.folders.state}.")
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    """Tell it more than once: a server that has just begun is deaf where SIGINT was ignored, as below `nohup … &`."""
+    deadline = time.monotonic() + FAST_STOP_SECONDS
+    while server.poll() is None and time.monotonic() < deadline:
+        server.send_signal(signal.SIGINT)
+        time.sleep(POLL_SECONDS)
 
 
 class Watch:
