@@ -120,7 +120,8 @@ def test_stopped_and_continued_app_goes_on_with_one_reader(program: Program) -> 
         chat.signal(signal.SIGCONT)
         chat.watch(lambda: not chat.is_line_wise)
         chat.say(f"hello {number}")
-        chat.until(f"You said: hello {number}", "idle ·")
+        chat.until(f"▌ hello {number}", "idle ·")
+    chat.until("You said: hello 2", "idle ·")
     assert len(os.listdir(f"/proc/{chat.pid}/task")) == threads
     assert _quit(chat) == 0
     assert _is_restored(chat)
