@@ -47,8 +47,10 @@ def test_restart_of_the_server_is_said_and_survived(dash: Dash) -> None:
     assert [level for level, _ in levels] == ["shaky", "down"]
     assert levels[0][1] >= 2900
     assert levels[1][1] >= 9900
+    retry = page.locator("#offline-retry")
+    expect(retry).to_be_visible()
     dash.serve(port)
-    page.locator("#offline-retry").click()
+    retry.dispatch_event("click")  # The page may have come back by itself before it could be hit.
     expect(page.locator("#offline")).to_be_hidden()
     expect(page.locator('.turn[data-status="completed"]')).to_have_count(2)
     expect(page.locator("#unsent li")).to_have_count(0)
