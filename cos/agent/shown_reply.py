@@ -19,6 +19,7 @@ from cos.agent.errors import CosError
 from cos.agent.events import MessageAdded, MessageDelta, ThinkingDelta
 from cos.agent.ids import new_id
 from cos.agent.messages import partial_reply
+from cos.agent.pace import Pace
 from cos.agent.strand import Strand
 from cos.agent.unkept import Unkept
 
@@ -57,7 +58,7 @@ class ShownReply:
         self._being_kept: list[MessageDelta | ThinkingDelta] = []
         """Shown when the journal has it, or when that takes too long."""
         self._unkept = Unkept()
-        self._has_come, self._may_go_on = asyncio.Event(), asyncio.Event()
+        self._pace = Pace(KEEP_SECONDS, PATIENCE_SECONDS)
         self._is_kept = self._is_ending = False
         self._one_at_a_time = asyncio.Lock()
 
@@ -68,44 +69,37 @@ class ShownReply:
         A journal that does not answer holds up only the end of the block; its errors are logged, as the append of the
         whole reply will meet them too.
         """
-        self._is_kept, self._is_ending = True, False
+        self._is_kept, self._is_ending, self._pace = True, False, Pace(KEEP_SECONDS, PATIENCE_SECONDS)
         keeper = asyncio.ensure_future(self._keep_until_the_end())
         try:
             yield
         finally:
             self._is_ending = True
-            self._has_come.set()
-            self._may_go_on.set()
+            self._pace.hurry()
             await uninterrupted(keeper)
             self._is_kept = False
 
     async def _keep_until_the_end(self) -> None:
-        clock = asyncio.get_running_loop().time
         while self._unseen or not self._is_ending:
-            await self._has_come.wait()
-            began = clock()
-            if self._unseen:
-                await self._keep_and_show()
-            if not self._is_ending:
-                await self._pause(min(max(KEEP_SECONDS, clock() - began), PATIENCE_SECONDS))
+            await self._pace.turn()
+            is_behind = await self._keep_and_show()
+            self._pace.rest()
+            if self._unseen or is_behind:
+                self._pace.want()
 
-    async def _pause(self, seconds: float) -> None:
-        """Until the time is over or the reply ends. There are as many as pieces shown: a timer is all it takes."""
-        self._may_go_on.clear()
-        timer = asyncio.get_running_loop().call_later(seconds, self._may_go_on.set)
-        await self._may_go_on.wait()
-        timer.cancel()
-
-    async def _keep_and_show(self) -> None:
+    async def _keep_and_show(self) -> bool:
+        """Whether the journal took it, and more was shown meanwhile: that is to be kept whatever comes next."""
         async with self._one_at_a_time:
             self._being_kept = self._taken()
             self._show_late_after_patience()
+            is_behind = False
             try:
-                await self.keep()
+                is_behind = await self.keep() and bool(self._unkept)
             except CosError:
                 log.exception("what is on screen of turn %s could not be kept", self._turn.turn_id)
             self._late.cancel()
             self._publish_all(self._being_kept)
+            return is_behind
 
     def _show_late_after_patience(self) -> None:
         self._late = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._show_late)
@@ -120,27 +114,27 @@ class ShownReply:
             self._publish(event)
 
     def _taken(self) -> list[MessageDelta | ThinkingDelta]:
-        self._has_come.clear()
         unseen, self._unseen = self._unseen, []
         return unseen
 
-    async def keep(self) -> None:
-        """Hand the journal what is on screen and not kept yet.
+    async def keep(self) -> bool:
+        """Hand the journal what is on screen and not kept yet; False when there is nothing.
 
         Raises:
             CosError: the journal does not take it; the next time it is handed over again.
         """
         pieces = self._unkept.pieces()
         if not pieces or self._is_blank():
-            return
+            return False
         await self._journal.keep_reply(self._turn, pieces, message_id=self.message_id)
         self._unkept.forget(pieces)
+        return True
 
     def _show(self, event: MessageDelta | ThinkingDelta) -> None:
         self._unkept.add(event)
         if self._is_kept:
             self._unseen.append(event)
-            self._has_come.set()
+            self._pace.want()
         else:
             self._publish(event)
 

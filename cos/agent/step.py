@@ -185,8 +185,9 @@ class ModelCaller:
     async def _stream(self, shown: ShownReply | UnseenReply, request: ModelRequest, attempt: _Attempt) -> None:
         limit = self._retry.silence_seconds
         lenience = limit * _LENIENCE
-        clock = asyncio.get_running_loop().time
+        clock = time.monotonic  # An event loop may have another, which stands still until its next round.
         rested = set_back = clock()
+        loop = asyncio.get_running_loop()
         try:
             async with (
                 shown.kept(),
@@ -196,7 +197,7 @@ class ModelCaller:
                 async for chunk in attempt.stream:
                     now = clock()
                     if now - set_back > lenience:
-                        silence.reschedule(now + limit + lenience)
+                        silence.reschedule(loop.time() + limit + lenience)
                         set_back = now
                     if now - rested > _BREATH_SECONDS:
                         await asyncio.sleep(0)

@@ -21,15 +21,18 @@ class Unkept:
         self._pieces: list[ReplyPiece] = []
         self._numbers = count()
 
+    def __bool__(self) -> bool:
+        return bool(self._fresh or self._pieces)
+
     def add(self, event: MessageDelta | ThinkingDelta) -> None:
         self._fresh.append(event)
 
     def pieces(self) -> list[ReplyPiece]:
         """All of it: what has come in one go is one piece."""
-        for is_thinking, run in groupby(self._fresh, key=lambda event: isinstance(event, ThinkingDelta)):
-            text = "".join(event.text for event in run)
-            self._pieces.append(ReplyPiece(next(self._numbers), text, is_thinking))
-        self._fresh = []
+        fresh, self._fresh = self._fresh, []
+        for kind, run in groupby(fresh, key=type):
+            text = "".join([event.text for event in run])
+            self._pieces.append(ReplyPiece(next(self._numbers), text, kind is ThinkingDelta))
         return list(self._pieces)
 
     def forget(self, kept: Sequence[ReplyPiece]) -> None:

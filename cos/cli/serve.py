@@ -10,6 +10,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
+import uvloop
+
 from cos.agent.errors import CosError
 from cos.agent.text import visible
 from cos.cli.compose import open_core
@@ -32,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         raise CosError("cos serve opens the app, which needs a terminal; for a service use cos serve --headless")
     with listening_socket(options.port) as listening:
         if options.headless:
-            return asyncio.run(_headless(options, listening))
+            return uvloop.run(_headless(options, listening))
         return _with_app(options, listening)
 
 

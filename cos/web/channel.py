@@ -62,7 +62,7 @@ class Channel:
         self.known: Final = Known()
         self.reply: Json | None = None
         """What was told of the reply that a turn of another process streams, as `open_reply` of a snapshot."""
-        self._boot_id = boot_id
+        self._names: Json = {"session_id": str(session_id), "boot_id": str(boot_id)}
         self._counts = counts
         self._held: deque[Frame] = deque()
         self._held_bytes = 0
@@ -97,12 +97,12 @@ class Channel:
     def snapshot(self, payload: Json, seq: int) -> Frame:
         """The state as of `seq`, for one client: it takes the place of the frame with that number."""
         notice = Notice(action="session.snapshot", payload=payload)
-        return Frame(notice=notice, session_id=self.session_id, seq=seq, boot_id=self._boot_id)
+        return Frame(notice=notice, session_id=self.session_id, seq=seq, names=self._names)
 
     def _emit(self, notice: Notice) -> None:
         self.seq += 1
         self._counts.frames += 1
-        frame = Frame(notice=notice, session_id=self.session_id, seq=self.seq, boot_id=self._boot_id)
+        frame = Frame(notice=notice, session_id=self.session_id, seq=self.seq, names=self._names)
         self._held.append(frame)
         self._held_bytes += len(frame.text)
         while len(self._held) > HELD_FRAMES or self._held_bytes > HELD_BYTES:

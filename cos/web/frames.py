@@ -36,7 +36,8 @@ class Frame:
     notice: Notice
     session_id: UUID | None
     seq: int | None
-    boot_id: UUID
+    names: Json = field(default_factory=dict)
+    """Session and boot id as text, where there is a session."""
     text: JsonText = field(init=False)
 
     def __post_init__(self) -> None:
@@ -57,7 +58,7 @@ class Frame:
     def _encoded(self, payload: Json, more: Json) -> JsonText:
         head: Json = {"id": None, "type": "notification", "action": self.notice.action, "payload": payload}
         if self.session_id is not None:
-            head |= {"session_id": self.session_id, "seq": self.seq, "boot_id": self.boot_id}
+            head |= self.names | {"seq": self.seq}
         return encode(head | more)
 
 

@@ -82,7 +82,7 @@ class Hub:
 
     def tell_all(self, notice: Notice) -> None:
         if self.clients:
-            frame = Frame(notice=notice, session_id=None, seq=None, boot_id=self.boot_id)
+            frame = Frame(notice=notice, session_id=None, seq=None)
             self.counts.frames += 1
             for client in tuple(self.clients):
                 client.put(frame)

@@ -39,6 +39,8 @@ class LiveTurn:
     turn_id: UUID
     message_id: UUID | None = None
     """Of the reply that is being streamed."""
+    reply_place: Json = field(default_factory=dict)
+    """`turn_id` and `message_id` of that reply, as text."""
     text: list[str] = field(default_factory=list)
     thinking: list[str] = field(default_factory=list)
     calls: dict[str, Json] = field(default_factory=dict)
@@ -68,6 +70,7 @@ class LiveTurn:
     def add(self, event: MessageDelta | ThinkingDelta) -> None:
         if event.message_id != self.message_id:
             self.message_id, self.text, self.thinking = event.message_id, [], []
+            self.reply_place = {"turn_id": str(self.turn_id), "message_id": str(event.message_id)}
         (self.text if isinstance(event, MessageDelta) else self.thinking).append(event.text)
 
     def added(self, message_id: UUID) -> None:

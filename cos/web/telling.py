@@ -65,8 +65,7 @@ class Telling:
                 self._hub.keeper.wake(session=event.turn.session_id)
             turn = self._hub.live.see(event)
             if channel is not None and not turn.is_torn:
-                place = {"turn_id": event.turn.turn_id, "message_id": event.message_id}
-                channel.grow(DELTAS[type(event)], (event.type, event.message_id), place, event.text)
+                channel.grow(DELTAS[type(event)], (event.type, event.message_id), turn.reply_place, event.text)
                 self._hub.grow()
         elif isinstance(event, SessionEvent):
             self._session(event, channel)

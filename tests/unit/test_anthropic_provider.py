@@ -365,6 +365,52 @@ async def test_an_address_where_nobody_answers(base_url: str, expected: type[Pro
     await provider.close()
 
 
+async def test_why_nobody_answers_is_said_in_plain_words() -> None:
+    async def leave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readline())
+        writer.close()
+
+    provider = AnthropicProvider(api_key=KEY, key_source="K", base_url="http://127.0.0.1:9")
+    with pytest.raises(ProviderUnavailable) as caught:
+        await ask(provider, request())
+    assert str(caught.value) == "no answer from http://127.0.0.1:9 (Connection refused)"
+    await provider.close()
+    async with await asyncio.start_server(leave, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        provider = AnthropicProvider(api_key=KEY, key_source="K", base_url=url)
+        with pytest.raises(ProviderUnavailable, match=f"no answer from {url} .Bad status line: .*POST"):
+            await ask(provider, request())
+        await provider.close()
+
+
+async def test_an_http_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bytes] = []
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readline())
+        writer.close()
+
+    async with await asyncio.start_server(proxy, "127.0.0.1", 0) as server:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        provider = AnthropicProvider(api_key=KEY, key_source="K", base_url="http://far.invalid")
+        with pytest.raises(ProviderUnavailable):
+            await ask(provider, request())
+        await provider.close()
+    assert asked[0].startswith(b"POST http://far.invalid/v1/messages ")
+
+
+async def test_a_socks_proxy_is_refused_unless_the_host_needs_none(
+    api: ApiServer, provider: AnthropicProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://me:secret@127.0.0.1:9")
+    with pytest.raises(ProviderRefused, match="SOCKS") as caught:
+        await ask(provider, request())
+    assert "secret" not in str(caught.value)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    api.push(reply(text("x")))
+    assert (await ask(provider, request())).text == "x"
+
+
 async def test_a_server_that_accepts_and_says_nothing_ends_after_the_time_limit() -> None:
     """H-073, before the first byte."""
     left = asyncio.Event()

@@ -97,6 +97,24 @@ async def test_what_was_shown_while_the_journal_was_slow_is_kept_as_soon_as_it_a
     assert safe >= on_screen, f"a second after the journal answered {on_screen} are on screen and {safe} are kept"
 
 
+async def test_what_was_shown_while_the_journal_was_slow_is_kept_although_nothing_more_comes() -> None:
+    kept: list[str] = []
+    shown: list[str] = []
+
+    class SlowOnce(MemoryJournal):
+        async def keep_reply(self, turn: TurnInfo, pieces: Sequence[ReplyPiece], *, message_id: UUID) -> None:
+            if not kept:
+                await until(lambda: shown == ["a", "b"])
+            kept.append("".join(piece.text for piece in pieces))
+
+    reply = ShownReply(new_turn(), SlowOnce(), lambda event: shown.append(event.text))  # type: ignore[union-attr]
+    async with reply.kept():
+        await reply.add_text("a")
+        await asyncio.sleep(0)
+        await reply.add_text("b")
+        await until(lambda: "".join(kept) == "ab")
+
+
 async def test_what_could_not_be_kept_is_kept_with_what_comes_next() -> None:
     """H-079."""
     asked: list[list[ReplyPiece]] = []

@@ -207,9 +207,11 @@ async def test_flood_is_bounded_and_can_be_cancelled_at_once(
 async def test_survivor_is_reported_by_pid() -> None:
     tree = ProcessTree()
     process = await asyncio.create_subprocess_exec(
-        "bash", "-c", "trap '' TERM; sleep 60; :", env={MARKER: tree.mark, "PATH": "/usr/bin:/bin"}
-    )
+        "bash", "-c", "trap '' TERM; echo deaf; sleep 60; :",
+        env={MARKER: tree.mark, "PATH": "/usr/bin:/bin"}, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
     try:
+        assert process.stdout is not None and await process.stdout.readline()
         tree.lead(process.pid)
         survivors = await tree.stop(final=signal.SIGCONT)
         assert process.pid in [survivor.pid for survivor in survivors]

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -244,7 +245,10 @@ async def test_cancelled_search_ends_its_processes(tree: Path, tmp_path: Path) -
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    processes = [psutil.Process(int(pid)) for pid in pid_file.read_text().split() if psutil.pid_exists(int(pid))]
+    processes: list[psutil.Process] = []
+    for pid in pid_file.read_text().split():
+        with suppress(psutil.NoSuchProcess):
+            processes.append(psutil.Process(int(pid)))
     _, alive = await asyncio.to_thread(psutil.wait_procs, processes, 5)
     assert all(process.status() == psutil.STATUS_ZOMBIE for process in alive)
 

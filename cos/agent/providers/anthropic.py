@@ -38,12 +38,22 @@ _END_SECONDS = 0.25
 class _Sdk:
     anthropic: Any
     httpx2: Any
+    urllib: Any
 
     @classmethod
     def load(cls) -> _Sdk:
         with garbage.importing():
-            modules: list[ModuleType] = [importlib.import_module(name) for name in ("anthropic", "httpx2")]
+            modules: list[ModuleType] = [
+                importlib.import_module(name) for name in ("anthropic", "httpx2", "urllib.request")
+            ]
         return cls(*modules)
+
+    def proxy_of(self, url: str) -> str:
+        """The proxy that the environment names for `url`; empty when there is none."""
+        scheme, _, rest = url.partition("://")
+        named: dict[str, str] = self.urllib.getproxies()
+        proxy = named.get(scheme) or named.get("all") or ""
+        return "" if self.urllib.proxy_bypass(rest.partition("/")[0]) else proxy
 
 
 @contextmanager
@@ -188,6 +198,11 @@ class AnthropicProvider:
     def _new_client(self, sdk: _Sdk) -> anthropic.AsyncAnthropic:
         if not self._url.startswith(("http://", "https://")):
             raise ProviderRefused(f"{self._url} has no http:// or https://: check `base_url` in the profile")
+        if sdk.proxy_of(self._url).startswith("socks"):
+            raise ProviderRefused(
+                f"the environment names a SOCKS proxy for {self._url} (ALL_PROXY, HTTPS_PROXY or HTTP_PROXY), and cos "
+                "can only use HTTP ones: name one of those, or add the host to NO_PROXY"
+            )
         headers: dict[str, Any] = {}
         if self.auth == "x-api-key":
             headers = {"x-api-key": self.api_key, "Authorization": sdk.anthropic.omit}
@@ -198,6 +213,8 @@ class AnthropicProvider:
                 default_headers=headers,
                 max_retries=0,
                 timeout=sdk.anthropic.Timeout(self.silence_seconds, connect=self.connect_seconds),
+                # It reads a stream in less than half the time that the SDK's own default takes.
+                http_client=sdk.anthropic.DefaultAioHttpClient(),
             )
         except sdk.httpx2.InvalidURL as error:
             raise ProviderRefused(

@@ -7,6 +7,7 @@ provider says which exception is which.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -119,14 +120,24 @@ def stream_failure(body: Any, headers: Mapping[str, str], at: Endpoint) -> Provi
 
 def connection_failure(error: Exception, at: Endpoint) -> ProviderUnavailable:
     """No answer came: no route, no such name, refused, no TLS, or closed before the first byte."""
-    cause = error.__cause__ or error
-    return ProviderUnavailable(f"no answer from {at.url} ({at.quoted(str(cause) or type(cause).__name__)})")
+    return ProviderUnavailable(f"no answer from {at.url} ({at.quoted(_root_words(error))})")
 
 
 def broken_stream(error: Exception, at: Endpoint) -> ProviderUnavailable:
     """The answer had begun and then its connection or its form broke."""
-    why = at.quoted(str(error)) or type(error).__name__
-    return ProviderUnavailable(f"the answer of {at.url} broke off in the middle ({why})")
+    return ProviderUnavailable(f"the answer of {at.url} broke off in the middle ({at.quoted(_root_words(error))})")
+
+
+def _root_words(error: BaseException) -> str:
+    """What the first error of the chain says: those around it name classes, hosts and options of the transport."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    if isinstance(error, OSError) and not hasattr(error, "reason"):  # An SSLError has its own numbers.
+        if (error.errno or 0) > 0:
+            return os.strerror(error.errno or 0)
+        return error.strerror or ("the connection was closed" if isinstance(error, ConnectionError) else str(error))
+    message = getattr(error, "message", None)
+    return (message if isinstance(message, str) else str(error)) or type(error).__name__
 
 
 def silence(seconds: float, at: Endpoint) -> ProviderUnavailable:

@@ -9,6 +9,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from cos.agent.cancellation import uninterrupted
 from cos.agent.messages import partial_reply
 from cos.agent.text import storable
 from cos.core.errors import DatabaseError
@@ -37,10 +38,12 @@ def open_reply_of(row: Row) -> OpenReply:
 class _Batch:
     """What is written next; each who waits for it is told how that went."""
 
+    is_written: asyncio.Event = field(default_factory=asyncio.Event)
     replies: int = 0
     rows: list[tuple[UUID, UUID, ReplyPiece]] = field(default_factory=list)
     """Turn, message and piece."""
-    error: DatabaseError | None = None
+    error: DatabaseError | None = field(default_factory=lambda: DatabaseError("the write was cut short"))
+    """None when it is stored."""
 
 
 class OpenReplies:
@@ -63,14 +66,22 @@ class OpenReplies:
         batch = self._next
         batch.replies += 1
         batch.rows += [(turn_id, message_id, piece) for piece in pieces]
-        async with self._one_at_a_time:
-            if batch is self._next:
-                if self._others:
-                    await asyncio.sleep(min(self._others * GATHER_SECONDS, LONGEST_GATHER_SECONDS))
-                self._next, self._others = _Batch(), batch.replies - 1
-                await self._write(batch)
+        if batch.replies == 1:
+            await uninterrupted(self._gather_and_write(batch))
+        else:
+            await batch.is_written.wait()
         if batch.error is not None:
             raise DatabaseError(str(batch.error)) from batch.error
+
+    async def _gather_and_write(self, batch: _Batch) -> None:
+        async with self._one_at_a_time:
+            if self._others:
+                await asyncio.sleep(min(self._others * GATHER_SECONDS, LONGEST_GATHER_SECONDS))
+            self._next, self._others = _Batch(), batch.replies - 1
+            try:
+                await self._write(batch)
+            finally:
+                batch.is_written.set()
 
     async def _write(self, batch: _Batch) -> None:
         turn_ids, message_ids, pieces = zip(*batch.rows, strict=True)
@@ -84,5 +95,6 @@ class OpenReplies:
         }
         try:
             await self._database.fetch(self._sql, parameters)
+            batch.error = None
         except DatabaseError as error:
             batch.error = error
