@@ -17,6 +17,7 @@ from cos.agent.messages import UserMessage
 from cos.agent.provider import ProviderAuthError
 from cos.agent.tags import merge_tags
 from cos.agent.text import title_of
+from cos.core.answered import AnsweredCommands
 from cos.core.commands import Commands
 from cos.core.errors import SessionError
 from cos.core.inbound import Accepted, Inbound
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from cos.agent.hooks import HookBus
     from cos.agent.journal import Journal
     from cos.agent.provider import Provider
+    from cos.core.commands import CommandAnswer
     from cos.core.live import CoreEvent
     from cos.core.postgres.blobs import PostgresBlobs
     from cos.core.postgres.sessions import Sessions
@@ -60,6 +62,7 @@ class Gateway:
     ) -> None:
         self.commands = Commands()
         """The slash commands of this process; whoever composes the core adds to them."""
+        self._answered = AnsweredCommands()
         self._profiles = profiles
         self._hooks = hooks
         self._journal = journal
@@ -86,7 +89,7 @@ class Gateway:
         if action and action["action"] == "rewrite" and isinstance(action.get("text"), str):
             inbound.text = action["text"]
         session = await self._existing_session(inbound)
-        answer = await self.commands.run(inbound, session)
+        answer = await self._answer(inbound, session)
         if answer is not None and answer.context is None:
             began, session_id = answer.turn_id, inbound.session_id
             return Accepted(session_id=session_id, turn_id=began, handled=began is None, command=answer)
@@ -99,6 +102,13 @@ class Gateway:
         parts = [*inbound.parts, *await kept_parts(inbound.pictures, session.profile_id, self._blobs)]
         message = UserMessage(text=inbound.text, parts=parts, context=answer.context if answer else None)
         return Admitted(session=session, message_id=message_id, message=message)
+
+    async def _answer(self, inbound: Inbound, session: Session | None) -> CommandAnswer | None:
+        """What comes of the message when it is a slash command."""
+        if inbound.client_message_id is None:
+            return await self.commands.run(inbound, session)
+        key = (inbound.session_id, inbound.client_message_id)
+        return await self._answered.once(key, lambda: self.commands.run(inbound, session))
 
     def need_model(self, profile_id: str) -> None:
         """

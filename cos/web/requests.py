@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
 
 APP: Final = "the app"
 """The origin of the terminal app's own commands, which are there when it runs in this process."""
-MOST_REMEMBERED: Final = 1_000
-"""Messages that began a session, by their client ids."""
 
 
 class Nothing(BaseModel):
@@ -79,7 +75,6 @@ class Requests:
     def __init__(self, core: WebCore, hub: Hub) -> None:
         self._core = core
         self._hub = hub
-        self._sent: OrderedDict[str, asyncio.Future[Json]] = OrderedDict()
         answers = Answers(core)
         self._handlers: dict[str, tuple[type[BaseModel], Handler]] = {
             "session.subscribe": (Subscribe, self._subscribe),
@@ -133,18 +128,6 @@ class Requests:
     async def _send(self, client: Outbox, wish: MessageSend) -> Json:
         if not wish.text.strip():
             raise RequestError("bad_request", "text: the message is empty")
-        if wish.session_id is not None or wish.client_message_id is None:
-            return await self._dispatch(wish)
-        # The session that it began takes the same message in once; another one would begin with it again.
-        before = self._sent.get(wish.client_message_id)
-        if before is None or (before.done() and (before.cancelled() or before.exception() is not None)):
-            before = self._sent[wish.client_message_id] = asyncio.ensure_future(self._dispatch(wish))
-        self._sent.move_to_end(wish.client_message_id)
-        while len(self._sent) > MOST_REMEMBERED:
-            self._sent.popitem(last=False)
-        return await before
-
-    async def _dispatch(self, wish: MessageSend) -> Json:
         profile_id = wish.profile_id or self._core.profile.id
         if wish.session_id is not None:
             profile_id = (await self._session(wish.session_id)).profile_id

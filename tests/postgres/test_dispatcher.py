@@ -357,6 +357,28 @@ async def test_a_slash_command_answers_without_a_turn_and_without_a_session(core
             await core.send("/wehre")
 
 
+async def test_a_slash_command_that_comes_again_runs_once_unless_it_failed(core_url: str, tmp_path: Path) -> None:
+    async with core_bench(core_url, tmp_path, []) as core:
+        calls: list[str] = []
+
+        async def run(call: CommandCall) -> CommandAnswer:
+            calls.append(call.argument)
+            await asyncio.sleep(0)
+            if len(calls) == 1:
+                raise CommandError("not now")
+            return CommandAnswer(text=f"number {len(calls)}")
+
+        core.dispatcher.commands.add(Command(name="count", summary="", run=run, needs_session=False))
+        with pytest.raises(CommandError, match="not now"):
+            await core.send("/count", client_message_id="m1")
+        both = await asyncio.gather(*(core.send("/count", client_message_id="m1") for _ in range(2)))
+        later = await core.send("/count", client_message_id="m1")
+        assert [accepted.command for accepted in (*both, later)] == [CommandAnswer(text="number 2")] * 3
+        assert [(await core.send("/count", client_message_id=id_)).said for id_ in ("m2", None)] == [
+            "number 3", "number 4",
+        ]  # fmt: skip
+
+
 async def test_a_picture_is_stored_once_and_reaches_the_model_with_every_request(core_url: str, tmp_path: Path) -> None:
     data = b"\x89PNG\r\n\x1a\nbytes"
     file = tmp_path / "shot.png"
