@@ -97,8 +97,8 @@ class CosApp(LeavingApp):
         self.surface: AppSurface | None = None
         """None until the core is there."""
         self._warned: Sequence[str] = ()
-        self._held: list[events.Event] | None = None
-        """What is typed while one screen takes over from another; None at any other time."""
+        self._held: list[events.Event] | None = []
+        """What is typed before there is a screen, or while one takes over from another; None at any other time."""
         self._pressed_at = 0.0
 
     def get_default_screen(self) -> FirstScreen:
@@ -126,7 +126,18 @@ class CosApp(LeavingApp):
         if preferences.theme in self.available_themes:
             self.theme = preferences.theme
         self.theme_changed_signal.subscribe(self, self._remember_theme)
-        self.call_after_refresh(self._open)
+        self.call_after_refresh(self._begin)
+
+    async def _begin(self) -> None:
+        self.first_screen.set_focus(self.first_screen.composer)
+        await self._let_in()
+        self._open()
+
+    async def _let_in(self) -> None:
+        """Hand on what was held, and what comes meanwhile, in its order."""
+        while self._held:
+            await super().on_event(self._held.pop(0))
+        self._held = None
 
     def _remember_theme(self, theme: Theme) -> None:
         self.ground.remember(theme=theme.name)
@@ -195,12 +206,10 @@ class CosApp(LeavingApp):
         is_done = asyncio.Event()
         self.first_screen.composer.call_later(is_done.set)
         await is_done.wait()
-        held, self._held = self._held, None
         self.main_screen = main
         main.take_over(self.first_screen)
         main.set_focus(main.composer)
-        for event in held:
-            await self.on_event(event)
+        await self._let_in()
         if self._opening.reduced_motion:
             self._calm()
         parts = ("session_control", "surface")

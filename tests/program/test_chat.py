@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,14 @@ def test_narrow_window_is_usable_from_the_start(program: Program, columns: int) 
     chat.until("│ good morning")
     chat.press("enter")
     chat.until("Welcome to cos")
+
+
+@pytest.mark.parametrize("seconds", [0, 0.05, 0.1])
+def test_what_is_typed_before_there_is_a_screen_is_in_the_composer(program: Program, seconds: float) -> None:
+    chat = program.chat("--profile", "demo")
+    time.sleep(seconds)
+    chat.type("abcdef")
+    chat.until("│ abcdef")
 
 
 def test_tiny_terminal_says_so_and_the_draft_survives(program: Program) -> None:
