@@ -27,7 +27,7 @@ from cos.core.inbound import Accepted, Inbound
 from cos.core.profiles import Profile
 from cos.core.queue import queue_changed
 from cos.core.running_turns import RunningTurns
-from cos.core.sessions import QueuedMessage
+from cos.core.sessions import QueuedMessage, Session
 from cos.core.stuck_queues import StuckQueues
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ class Dispatcher:
                 if not is_worth_it(await self._journal.load_history(session_id)):
                     raise SessionError(NOTHING)
                 try:
-                    state = await self._open(session_id, None, instructions)
+                    state = await self._open(session, None, instructions)
                 except TurnBusyError as error:
                     raise SessionError(_COMPACT_LATER) from error
                 await self.turns.begin(state, self._run_to_rest(state))
@@ -289,10 +289,12 @@ class Dispatcher:
             running = self.turns.of(session_id)
             if self.turns.is_closing or running is not None:
                 return running.turn.turn_id if running and running.message_id == wanted else None
-            while queue := await self._sessions.queue(session_id):
-                waiting = queue[0]
+            while True:
+                session, waiting = await self._sessions.with_next(session_id)
+                if waiting is None:
+                    return None
                 try:
-                    state = await self._open(session_id, waiting)
+                    state = await self._open(session, waiting)
                 except AlreadyAcceptedError:
                     await self._sessions.dequeue(waiting.id)
                     continue
@@ -307,7 +309,6 @@ class Dispatcher:
                     continue
                 await self.turns.begin(state, self._run_to_rest(state))
                 return state.turn.turn_id if waiting.id == wanted else None
-            return None
 
     async def _go_on(self, session_id: UUID, wanted: UUID | None = None, *, pause: bool = False) -> UUID | None:
         """As `start_waiting`, or let the queue pause; what does not work is said in the log and tried again later."""
@@ -329,12 +330,11 @@ class Dispatcher:
         return turn_id
 
     async def _open(
-        self, session_id: UUID, waiting: QueuedMessage | None, instructions: str | None = None
+        self, session: Session, waiting: QueuedMessage | None, instructions: str | None = None
     ) -> TurnState:
         """The turn of a waiting message; without one, a turn that compacts the session."""
-        session = await self._sessions.get(session_id)
         if session.is_child and waiting is not None:
-            raise _OnlyItsParentBegins(session_id)
+            raise _OnlyItsParentBegins(session.id)
         entry = self._agents[session.profile_id]
         context = await self._contexts.of(session, entry.profile, entry.tools)
         turn = TurnInfo(

@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import events, on, work
+from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.theme import Theme
 from textual.worker import Worker, WorkerState
 
 from cos.agent import garbage
 from cos.agent.errors import CosError
-from cos.tui.leaving import LeavingApp
 from cos.tui.light import LIGHT
 from cos.tui.notices import take_away
 from cos.tui.preferences import Preferences
 from cos.tui.screens.first import FirstScreen
 from cos.tui.timing import GATHER_SECONDS, Timing
+from cos.tui.typed_ahead import TypedAheadApp
 from cos.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _slash_commands() -> type[Provider]:
     return found
 
 
-class CosApp(LeavingApp):
+class CosApp(TypedAheadApp):
     """Owns the screens, the keys that work everywhere, the core's start and its end."""
 
     TITLE = "cos"
@@ -97,21 +97,10 @@ class CosApp(LeavingApp):
         self.surface: AppSurface | None = None
         """None until the core is there."""
         self._warned: Sequence[str] = ()
-        self._held: list[events.Event] | None = []
-        """What is typed before there is a screen, or while one takes over from another; None at any other time."""
-        self._pressed_at = 0.0
 
     def get_default_screen(self) -> FirstScreen:
         self.first_screen = FirstScreen(self._opening.timing, self._opening.preferences)
         return self.first_screen
-
-    async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.InputEvent):
-            self._pressed_at = monotonic()
-        if self._held is not None and isinstance(event, events.Key | events.Paste):
-            self._held.append(event)
-        else:
-            await super().on_event(event)
 
     def get_key_display(self, binding: Binding) -> str:
         """As keyboards are labelled: F2, Esc, ^N."""
@@ -130,14 +119,8 @@ class CosApp(LeavingApp):
 
     async def _begin(self) -> None:
         self.first_screen.set_focus(self.first_screen.composer)
-        await self._let_in()
+        await self.let_in()
         self._open()
-
-    async def _let_in(self) -> None:
-        """Hand on what was held, and what comes meanwhile, in its order."""
-        while self._held:
-            await super().on_event(self._held.pop(0))
-        self._held = None
 
     def _remember_theme(self, theme: Theme) -> None:
         self.ground.remember(theme=theme.name)
@@ -178,7 +161,7 @@ class CosApp(LeavingApp):
         await core.providers[control.place.profile_id].prepare()
 
     async def _look_around(self) -> None:
-        if monotonic() - self._pressed_at >= _REST_SECONDS:
+        if monotonic() - self.pressed_at >= _REST_SECONDS:
             garbage.collect_if_due()
         if self.core is not None:
             self._warn(await self.core.broken_rules())
@@ -200,7 +183,7 @@ class CosApp(LeavingApp):
         """
         module: Any = await asyncio.to_thread(importlib.import_module, "cos.tui.screens.chat")
         main: ChatScreen = module.ChatScreen(self._opening.timing, self._opening.preferences)
-        self._held = []
+        self.hold()
         await self.push_screen(main)
         # What the first composer was given before, such as a paste, it takes in to the end.
         is_done = asyncio.Event()
@@ -209,7 +192,7 @@ class CosApp(LeavingApp):
         self.main_screen = main
         main.take_over(self.first_screen)
         main.set_focus(main.composer)
-        await self._let_in()
+        await self.let_in()
         if self._opening.reduced_motion:
             self._calm()
         parts = ("session_control", "surface")

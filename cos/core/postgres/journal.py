@@ -56,6 +56,7 @@ class PostgresJournal:
         row["title"] = storable(session.title) if session.title else None
 
         async def work(connection: Connection) -> UUID:
+            await connection.execute(self._sql["flush_later"])
             created = await (await connection.execute(self._sql["create_session"], row)).fetchone()
             assert created is not None
             session_id: UUID = created["id"]

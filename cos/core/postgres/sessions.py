@@ -56,8 +56,23 @@ class Sessions:
         rows = await self._database.fetch(self._sql["session"], {"id": session_id})
         if not rows:
             raise SessionError(f"there is no session {session_id}")
-        row = rows[0]
-        return Session(**row | {"tags": tuple(row["tags"]), "context": meter_of(row["context"])})
+        return _session(rows[0])
+
+    async def with_next(self, session_id: UUID) -> tuple[Session, QueuedMessage | None]:
+        """The session, and the first of its `queue`.
+
+        Raises:
+            SessionError: there is no such session.
+        """
+        rows = await self._database.fetch(self._sql["session_and_next"], {"id": session_id})
+        if not rows:
+            raise SessionError(f"there is no session {session_id}")
+        names = ("message_id", "body", "message_source", "mode")
+        message_id, body, source, mode = (rows[0].pop(name) for name in names)
+        if message_id is None:
+            return _session(rows[0]), None
+        waiting = QueuedMessage(id=message_id, message=_user_message(body), source=source, mode=mode)
+        return _session(rows[0]), waiting
 
     async def find(self, id_or_prefix: str) -> UUID:
         """The session whose id begins with the given text.
@@ -218,6 +233,10 @@ async def enqueue_in(connection: Connection, queued: QueuedMessage, place: Row) 
         "id": queued.id, "mode": queued.mode, "body": message_json(queued.message), "source": queued.source,
     }  # fmt: skip
     return await (await connection.execute(core_statements("sessions")["enqueue"], row)).fetchone() is not None
+
+
+def _session(row: Row) -> Session:
+    return Session(**row | {"tags": tuple(row["tags"]), "context": meter_of(row["context"])})
 
 
 def call_record(row: Row) -> ToolCallRecord:

@@ -1,3 +1,7 @@
+-- name: flush_later
+-- Until the transaction ends: whoever relies on it commits something after it, and that flushes this, too.
+SELECT set_config('synchronous_commit', 'off', true);
+
 -- name: create_session
 -- The one that the same message began before, if there is one, as it is.
 INSERT INTO sessions (id, profile_id, source, title, tags, parent_session_id, root_session_id, client_message_id)

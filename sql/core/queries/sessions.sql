@@ -17,9 +17,10 @@ ORDER BY last_activity_at DESC, id DESC LIMIT 1;
 UPDATE sessions SET title = %(title)s WHERE id = %(id)s;
 
 -- name: freeze_prompt
+-- Flushed with the turn that begins with it: until then nobody has seen it.
 UPDATE sessions SET frozen_prompt = %(frozen_prompt)s, frozen_at = clock_timestamp(), cwd = COALESCE(cwd, %(cwd)s)
 WHERE id = %(id)s AND frozen_prompt IS NULL
-RETURNING id;
+RETURNING set_config('synchronous_commit', 'off', true);
 
 -- name: transcript
 -- The whole history that a reader sees, inactive messages included, rewound turns left out; pages backwards by ordinal.
@@ -74,6 +75,19 @@ SELECT id FROM taken;
 
 -- name: has_open_turn
 SELECT 1 FROM turns WHERE session_id = %(session_id)s AND completed_at IS NULL;
+
+-- name: session_and_next
+-- With the message that waits to be the next; its columns are null when there is none.
+SELECT s.id, s.profile_id, s.source, s.title, s.tags, s.parent_session_id, s.root_session_id, s.cwd,
+       s.frozen_prompt::text AS frozen_prompt, s.created_at, s.last_activity_at, s.queue_paused, s.context,
+       s.options->>'model' AS model, EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id) AS has_turns,
+       q.id AS message_id, q.body::text AS body, q.source AS message_source, q.mode
+FROM sessions s
+LEFT JOIN LATERAL (
+    SELECT id, body, source, mode FROM queued_messages WHERE session_id = s.id
+    ORDER BY (mode = 'now') DESC, id LIMIT 1
+) q ON true
+WHERE s.id = %(id)s;
 
 -- name: queued
 SELECT id, body::text AS body, source, mode FROM queued_messages WHERE session_id = %(session_id)s
