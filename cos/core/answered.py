@@ -10,7 +10,6 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from cos.agent.cancellation import uninterrupted
-from cos.agent.errors import CosError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Hashable
@@ -32,17 +31,15 @@ class AnsweredCommands:
     ) -> CommandAnswer | None:
         """What `run` answers, or answered before, or will have answered when it is under way.
 
-        Raises:
-            CosError: it could not be done, and may be tried again.
+        What `run` raises is raised, and the next time it is run again.
         """
         answer = self._answers.get(key)
         if answer is None:
             answer = self._answers[key] = asyncio.ensure_future(run())
         try:
             return await uninterrupted(answer)
-        except CosError:
-            self._answers.pop(key, None)
-            raise
         finally:
+            if answer.cancelled() or answer.exception() is not None:
+                self._answers.pop(key, None)
             while len(self._answers) > LIMIT and next(iter(self._answers.values())).done():
                 self._answers.popitem(last=False)

@@ -1,5 +1,8 @@
 """Which answer of a server becomes which error, in which words."""
 
+import errno
+import socket
+import ssl
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +12,7 @@ from cos.agent.provider import ContextTooLong, ProviderAuthError, ProviderError,
 from cos.agent.providers.anthropic_errors import (
     Endpoint,
     Failure,
+    connection_failure,
     retry_after_seconds,
     status_failure,
     stream_failure,
@@ -53,6 +57,23 @@ def test_status(status: int, answer: Any, expected: type[ProviderError], words: 
     assert type(error) is expected
     assert words in str(error)
     assert (error.status, error.request_id) == (status, "req_1")
+
+
+@pytest.mark.parametrize(
+    ("root", "words"),
+    [
+        (ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed ('127.0.0.1', 1)"), "Connection refused"),
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "Name or service not known"),
+        (ssl.SSLCertVerificationError(1, "certificate verify failed"), "certificate verify failed"),
+        (ConnectionResetError("Cannot write to closing transport"), "the connection was closed"),
+        (TimeoutError(), "Connection timeout to host http://server"),
+    ],
+)
+def test_why_no_answer_came_is_what_the_root_says(root: Exception, words: str) -> None:
+    outer = ValueError("outside")
+    outer.__cause__ = OSError("Connection timeout to host http://server")
+    outer.__cause__.__cause__ = root
+    assert words in str(connection_failure(outer, AT))
 
 
 def test_a_server_that_echoes_the_key_does_not_make_it_visible() -> None:

@@ -130,14 +130,20 @@ def broken_stream(error: Exception, at: Endpoint) -> ProviderUnavailable:
 
 def _root_words(error: BaseException) -> str:
     """What the first error of the chain says: those around it name classes, hosts and options of the transport."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    if isinstance(error, OSError) and not hasattr(error, "reason"):  # An SSLError has its own numbers.
-        if (error.errno or 0) > 0:
-            return os.strerror(error.errno or 0)
+    chain = [error]
+    while (cause := chain[-1].__cause__) is not None:
+        chain.append(cause)
+    return next(filter(None, map(_words, reversed(chain))), type(error).__name__)
+
+
+def _words(error: BaseException) -> str:
+    """What one error says; empty when it has no words, as a TimeoutError."""
+    if isinstance(error, OSError) and type(error).__module__ != "ssl":  # An SSLError has its own numbers.
+        if error.errno is not None and error.errno > 0:
+            return os.strerror(error.errno)
         return error.strerror or ("the connection was closed" if isinstance(error, ConnectionError) else str(error))
     message = getattr(error, "message", None)
-    return (message if isinstance(message, str) else str(error)) or type(error).__name__
+    return message if isinstance(message, str) else str(error)
 
 
 def silence(seconds: float, at: Endpoint) -> ProviderUnavailable:
