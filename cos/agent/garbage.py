@@ -8,9 +8,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SELDOM = 1_000
+SELDOM = 300
 """Looks at the middle-aged objects before one at all of them comes by itself; Python's own figure is 10."""
-_DUE = 10
+_DUE, _OVERDUE = 10, 100
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def collect_by_hand() -> None:
     gc.set_threshold(young, middle, SELDOM)
 
 
-def collect_if_due() -> None:
-    """Call it when nobody waits. Does nothing as long as little was made since the last look."""
-    if gc.get_count()[2] >= _DUE:
+def collect_if_due(*, somebody_types: bool) -> None:
+    """Does nothing as long as little was made since the last look, or not too much while somebody would feel it."""
+    if gc.get_count()[2] >= (_OVERDUE if somebody_types else _DUE):
         gc.collect()

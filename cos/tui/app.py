@@ -161,8 +161,7 @@ class CosApp(TypedAheadApp):
         await core.providers[control.place.profile_id].prepare()
 
     async def _look_around(self) -> None:
-        if monotonic() - self.pressed_at >= _REST_SECONDS:
-            garbage.collect_if_due()
+        garbage.collect_if_due(somebody_types=monotonic() - self.pressed_at < _REST_SECONDS)
         if self.core is not None:
             self._warn(await self.core.broken_rules())
 

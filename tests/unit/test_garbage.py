@@ -43,11 +43,18 @@ def test_by_hand_all_objects_are_looked_at_when_it_is_due_only() -> None:
     garbage.collect_by_hand()
     gc.collect()
     before = looks()
-    garbage.collect_if_due()
+    garbage.collect_if_due(somebody_types=False)
     assert looks() == before
     # Made, kept and dropped: enough for Python to look at all of them by itself many times.
     for _ in range(30):
         assert [[number] for number in range(20_000)]
+    garbage.collect_if_due(somebody_types=True)
     assert looks() == before
-    garbage.collect_if_due()
+    garbage.collect_if_due(somebody_types=False)
     assert looks() == before + 1
+    # Somebody who never rests has to wait for it once a while, or all that was dropped would stay.
+    for _ in range(90):
+        assert [[number] for number in range(20_000)]
+    assert looks() == before + 1
+    garbage.collect_if_due(somebody_types=True)
+    assert looks() == before + 2
