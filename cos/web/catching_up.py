@@ -21,6 +21,10 @@ FORMER_TURNS: Final = 3
 PAGE: Final = 200
 
 
+class _OvertakenError(Exception):
+    """An event was told since the read began: what was read may be older than that, and is read again."""
+
+
 class CatchingUp:
     """Of one hub. Every method raises CosError when the database does not answer, or the session is gone."""
 
@@ -31,12 +35,15 @@ class CatchingUp:
     async def of(self, session_id: UUID) -> None:
         """Tell what is new."""
         session = await self._core.sessions.get(session_id)
-        await self._tell_rewound(session_id)
-        await self._tell_turns(session, is_open=True)
-        await self._tell_messages(session_id)
-        await self.tell_queue(session_id)
-        await self.tell_reply(session_id)
-        await self._tell_turns(session, is_open=False)
+        try:
+            await self._tell_rewound(session_id)
+            await self._tell_turns(session, is_open=True)
+            await self._tell_messages(session_id)
+            await self.tell_queue(session_id)
+            await self.tell_reply(session_id)
+            await self._tell_turns(session, is_open=False)
+        except _OvertakenError:
+            self._hub.keeper.wake(touched=session_id)
 
     async def tell_reply(self, session_id: UUID) -> None:
         """What was added to the reply that another process streams."""
@@ -55,11 +62,31 @@ class CatchingUp:
 
     async def tell_turns(self, session_id: UUID) -> None:
         """Of turns that run here: what their events do not carry."""
-        session = await self._core.sessions.get(session_id)
-        for turn in await self._new_turns(session):
-            channel = self._hub.channels.get(session_id)
+        session, begun = await self._core.sessions.get(session_id), self._begin(session_id)
+        turns = await self._new_turns(session)
+        try:
+            channel = self._still(session_id, begun)
+        except _OvertakenError:
+            self._hub.keeper.wake(turn=session_id)
+            return
+        for turn in turns:
             if channel is not None and channel.known.is_news(_key(turn), turn):
                 channel.tell(Notice(action="session.turn.updated", payload=turn))
+
+    def _begin(self, session_id: UUID) -> tuple[Channel | None, int]:
+        """Before a read, for `_still`."""
+        channel = self._hub.channels.get(session_id)
+        return channel, 0 if channel is None else channel.known.events
+
+    def _still(self, session_id: UUID, begun: tuple[Channel | None, int]) -> Channel | None:
+        """Where to tell what was read since then; None when nobody watches.
+
+        Raises:
+            _OvertakenError
+        """
+        if self._begin(session_id) != begun:
+            raise _OvertakenError
+        return begun[0]
 
     async def _tell_rewound(self, session_id: UUID) -> None:
         undone = await self._core.session_turns.undone(session_id)
@@ -83,10 +110,11 @@ class CatchingUp:
 
     async def _tell_turns(self, session: Session, *, is_open: bool) -> None:
         """The turns that run, or those that have ended: a turn's end is told after all that belongs to it."""
+        begun = self._begin(session.id)
         turns = await self._new_turns(session)
         wanted = [turn for turn in turns if (turn["completed_at"] is None) == is_open]
         found = await self._core.session_turns.calls([turn["id"] for turn in wanted])
-        channel = self._hub.channels.get(session.id)
+        channel = self._still(session.id, begun)
         if channel is None:
             return
         for stored in found:
@@ -104,7 +132,11 @@ class CatchingUp:
     async def _tell_messages(self, session_id: UUID) -> None:
         channel = self._hub.channels.get(session_id)
         while channel is not None and channel.known.ordinal is not None:
+            begun = self._begin(session_id)
             rows = await self._core.session_turns.messages_after(session_id, channel.known.ordinal, PAGE)
+            channel = self._still(session_id, begun)
+            if channel is None:
+                return
             channel.known.is_caught_up = True
             for row in rows:
                 channel.known.ordinal = row.ordinal

@@ -29,6 +29,8 @@ class Known:
     """Turns up to this one have ended for every client; None = nothing was read yet."""
     is_caught_up: bool = False
     """Since then only what was told counts."""
+    events: int = 0
+    """How many events of this process told something that tables say, too."""
     _told: OrderedDict[Hashable, str] = field(default_factory=OrderedDict)
 
     def begin(self, messages: list[Json], turns: list[Json]) -> None:

@@ -94,6 +94,7 @@ class Telling:
         if channel is None:
             return
         if isinstance(event, SessionRewound):
+            channel.known.events += 1
             channel.tell(Notice(action="session.rewound", payload={"turn_ids": event.turn_ids}))
         elif isinstance(event, QueueChanged):
             keeper.wake(queue=session_id)
@@ -118,6 +119,7 @@ class Telling:
                 channel.grow("session.tool.output", (event.type, event.call_id), place, event.text)
                 self._hub.grow()
             case ToolEvent():
+                channel.known.events += 1
                 call = turn.calls[event.call_id]
                 channel.tell(Notice(action="session.tool.updated", payload=call, key=("tool", event.call_id)))
                 if isinstance(event, ApprovalRequested | ApprovalResolved):
@@ -126,6 +128,7 @@ class Telling:
                 self._rest(event, channel)
 
     def _rest(self, event: AgentEvent, channel: Channel) -> None:
+        channel.known.events += 1
         match event:
             case TurnStarted():
                 channel.known.is_news(("turn", event.turn.turn_id, True), {})

@@ -78,6 +78,6 @@ def seen_of(followed: Followed) -> dict[str, Any]:
 _CALLS = """SELECT c.call_id, c.status, c.result FROM tool_calls c JOIN turns t ON t.id = c.turn_id
     WHERE c.session_id = %(id)s AND t.undone_at IS NULL"""
 _QUEUE = """SELECT queue_paused AS paused, COALESCE(
-        (SELECT json_agg(json_build_array(q.id, q.body->>'text', q.mode) ORDER BY q.id)
+        (SELECT json_agg(json_build_array(q.id, q.body->>'text', q.mode) ORDER BY q.mode = 'now' DESC, q.id)
          FROM queued_messages q WHERE q.session_id = s.id), '[]') AS waiting
     FROM sessions s WHERE s.id = %(id)s"""
