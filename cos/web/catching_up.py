@@ -55,7 +55,7 @@ class CatchingUp:
 
     async def tell_queue(self, session_id: UUID) -> None:
         """What waits, when it is not what was told last."""
-        queue = await self._hub.snapshots.queue(session_id)
+        queue = await self._hub.snapshots.queue(await self._core.sessions.get(session_id))
         channel = self._hub.channels.get(session_id)
         if channel is not None and channel.known.is_news(QUEUE, queue):
             channel.tell(Notice(action="session.queue.changed", payload=queue, key=QUEUE))

@@ -90,10 +90,10 @@ class Reading:
         session = await self._named(request)
         before = _number(request, "before", 0, 2**31 - 1) or None
         limit = _limit(request, 100)
-        page = await self._core.sessions.transcript(session.id, before=before, limit=limit)
-        messages = await asyncio.to_thread(_objects, session.id, page.messages)
+        rows, has_older = await self._core.sessions.messages(session.id, before=before, limit=limit)
+        messages = await asyncio.to_thread(_objects, session.id, rows)
         tools = await self._hub.snapshots.calls(session.id, messages, {})
-        return {"messages": messages, "tools": tools, "has_more": page.has_older} | server_time()
+        return {"messages": messages, "tools": tools, "has_more": has_older} | server_time()
 
     async def turns(self, request: Request) -> Json:
         session = await self._named(request)

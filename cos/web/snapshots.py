@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from cos.core.rule_file import kept_words
-from cos.core.session_query import SessionQuery
 from cos.web.errors import RequestError
 from cos.web.objects import (
     Json,
@@ -65,8 +64,7 @@ class Snapshots:
 
     async def sessions(self, session_ids: Collection[UUID]) -> dict[UUID, Json]:
         """`Session` objects of those that still exist."""
-        found = await self._core.session_list.refreshed(SessionQuery(), session_ids)
-        rows = [row for row in found.rows if row.id in session_ids]
+        rows = await self._core.session_list.rows(session_ids)
         return {session["id"]: session for session in await self.of_rows(rows)}
 
     async def of_rows(self, rows: Sequence[SessionRow]) -> list[Json]:
@@ -88,9 +86,8 @@ class Snapshots:
         costs = await self._money.of_turns([row.id for row in rows])
         return [turn_object(session, row, costs.get(row.id)) for row in rows]
 
-    async def queue(self, session_id: UUID) -> Json:
-        session = await self._core.sessions.get(session_id)
-        return queue_object(session, await self._core.sessions.queue(session_id))
+    async def queue(self, session: Session) -> Json:
+        return queue_object(session, await self._core.sessions.queue(session.id))
 
     async def calls(self, session_id: UUID, messages: Sequence[Json], live: Mapping[str, Json]) -> list[Json]:
         """Those that `messages` of the session ask for, in order. `live`: of the turn that runs here, by call id."""
@@ -116,8 +113,8 @@ class Snapshots:
         own = await self.session(session_id)
         session = await self._core.sessions.get(session_id)
         turns = await self._core.session_turns.newest(session_id, TURNS)
-        page = await self._core.sessions.transcript(session_id, limit=MESSAGES)
-        messages = await asyncio.to_thread(_messages, session_id, page.messages, {turn.id for turn in turns})
+        rows, has_older = await self._core.sessions.messages(session_id, limit=MESSAGES)
+        messages = await asyncio.to_thread(_messages, session_id, rows, {turn.id for turn in turns})
         pending = [
             self.approval(row)
             for row in await self._core.desk.pending()
@@ -131,13 +128,13 @@ class Snapshots:
             "session": own,
             "turns": await self.turns(session, turns),
             "messages": messages,
-            "has_more": page.has_older or len(messages) < len(page.messages),
+            "has_more": has_older or len(messages) < len(rows),
             "active_turn_id": active,
             "open_reply": reply,
             "retry": live.retry if live.retry and live.retry["turn_id"] == active else None,
             "tools": await self.calls(session_id, messages, live.calls),
             "approvals": pending,
-            "queue": await self.queue(session_id),
+            "queue": await self.queue(session),
         } | server_time()
 
 

@@ -138,6 +138,10 @@ class Database:
         """
         return await uninterrupted(self._transaction(work, _piped if piped else _in_turns))
 
+    async def read(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Run `work`, each statement of which is a transaction of its own, on one connection."""
+        return await uninterrupted(self._transaction(work, contextlib.nullcontext))
+
     async def fetch(self, statement: Any, parameters: Row | None = None) -> list[Row]:
         """The rows of one statement, in a transaction of its own."""
 
@@ -145,7 +149,7 @@ class Database:
             cursor = await connection.execute(statement, parameters or {})
             return await cursor.fetchall() if cursor.description else []
 
-        return await uninterrupted(self._transaction(work, contextlib.nullcontext))
+        return await self.read(work)
 
     async def hold_boot_lock(self) -> None:
         """Take the lock of this process, again when the connection that held it was lost.

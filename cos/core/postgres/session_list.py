@@ -131,6 +131,14 @@ class SessionList:
 
         return await self._database.transaction(work)
 
+    async def rows(self, ids: Iterable[UUID]) -> list[SessionRow]:
+        """Those of these sessions that still exist."""
+
+        async def work(connection: Connection) -> list[SessionRow]:
+            return await self._rows(connection, list(ids))
+
+        return await self._database.read(work)
+
     async def count(self) -> int:
         """How many sessions the list holds without a filter."""
         return int((await self._database.fetch(self._sql["count_listed"]))[0]["count"])
@@ -142,7 +150,7 @@ class SessionList:
             found = await _fetched(connection, self._sql["list_children"], {"id": session_id, "limit": MOST_CHILDREN})
             return await self._rows(connection, [row["id"] for row in found])
 
-        return await self._database.transaction(work)
+        return await self._database.read(work)
 
     async def _matching(self, connection: Connection, query: SessionQuery, ids: Sequence[UUID]) -> list[UUID]:
         found = await self._found(connection, query, len(ids), among=list(ids))

@@ -59,7 +59,7 @@ class SessionTurns:
             waited = await waiting_of(connection, [row["id"] for row in rows])
             return [turn_row(row, waited.get(row["id"], Waiting())) for row in rows]
 
-        return await self._database.transaction(work)
+        return await self._database.read(work)
 
     async def newest(self, session_id: UUID, limit: int) -> list[TurnRow]:
         """The last turns, oldest first."""

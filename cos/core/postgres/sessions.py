@@ -114,9 +114,7 @@ class Sessions:
 
     async def transcript(self, session_id: UUID, *, before: int | None = None, limit: int = PAGE) -> Transcript:
         """The page of history that ends before ordinal `before` (None = with the newest message)."""
-        parameters = {"session_id": session_id, "before": before, "limit": limit + 1}
-        rows = await self._database.fetch(self._sql["transcript"], parameters)
-        page = [message_row(row) for row in reversed(rows[:limit])]
+        page, has_older = await self.messages(session_id, before=before, limit=limit)
         turn_ids = list({row.turn_id for row in page})
         key = {"session_id": session_id, "ids": turn_ids}
         turns = await self._database.fetch(self._sql["session_turns"], key)
@@ -126,14 +124,22 @@ class Sessions:
             messages=page,
             turns={row["id"]: turn_row(row, waited.get(row["id"], Waiting())) for row in turns},
             calls={row["call_id"]: call_record(row) for row in calls},
-            has_older=len(rows) > limit,
+            has_older=has_older,
         )
+
+    async def messages(
+        self, session_id: UUID, *, before: int | None = None, limit: int = PAGE
+    ) -> tuple[list[MessageRow], bool]:
+        """Those of the same page, and whether there are older ones."""
+        parameters = {"session_id": session_id, "before": before, "limit": limit + 1}
+        rows = await self._database.fetch(self._sql["transcript"], parameters)
+        return [message_row(row) for row in reversed(rows[:limit])], len(rows) > limit
 
     async def _waiting(self, turn_ids: list[UUID]) -> dict[UUID, Waiting]:
         async def work(connection: Connection) -> dict[UUID, Waiting]:
             return await waiting_of(connection, turn_ids)
 
-        return await self._database.transaction(work)
+        return await self._database.read(work)
 
     async def usage(self, session_id: UUID) -> Usage:
         """Tokens of all ended turns of the session."""
