@@ -101,11 +101,9 @@ class CatchingUp:
         channel = self._hub.channels.get(session.id)
         if channel is None:
             return []
-        after = channel.known.ended
-        if after is None:
-            rows = await self._core.session_turns.newest(session.id, FORMER_TURNS)
-        else:
-            rows = await self._core.session_turns.page(session.id, after=max(0, after - FORMER_TURNS), limit=PAGE)
+        ended = channel.known.ended
+        after, limit = (None, FORMER_TURNS) if ended is None else (max(0, ended - FORMER_TURNS), PAGE)
+        rows = await self._core.session_turns.page(session.id, after=after, limit=limit)
         return await self._hub.snapshots.turns(session, rows)
 
     async def _tell_turns(self, session: Session, *, is_open: bool) -> None:

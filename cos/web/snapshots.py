@@ -92,6 +92,8 @@ class Snapshots:
     async def calls(self, session_id: UUID, messages: Sequence[Json], live: Mapping[str, Json]) -> list[Json]:
         """Those that `messages` of the session ask for, in order. `live`: of the turn that runs here, by call id."""
         wanted = {call["id"] for message in messages for call in message["tool_calls"]} | live.keys()
+        if not wanted:
+            return []
         found = await self._core.session_turns.calls({message["turn_id"] for message in messages})
         return _without_long_results(
             [stored_call(session_id, stored) for stored in found if stored.record.call_id in wanted]
@@ -112,7 +114,7 @@ class Snapshots:
         """
         own = await self.session(session_id)
         session = await self._core.sessions.get(session_id)
-        turns = await self._core.session_turns.newest(session_id, TURNS)
+        turns = await self._core.session_turns.page(session_id, after=None, limit=TURNS)
         rows, has_older = await self._core.sessions.messages(session_id, limit=MESSAGES)
         messages = await asyncio.to_thread(_messages, session_id, rows, {turn.id for turn in turns})
         pending = [

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cos.agent.events import Usage
     from cos.agent.identity import NewSession, TurnInfo
     from cos.agent.records import ContextMeter, ReplyPiece
+    from cos.core.sessions import OpenReply
 
 
 class PostgresJournal:
@@ -215,23 +216,30 @@ class PostgresJournal:
         async def work(connection: Connection) -> TurnEnd:
             await self._lock(connection, turn)
             await self.close_in(connection, turn, ending)
-            ended = await (await connection.execute(self._sql["turn_end"], ending)).fetchall()
+            reading = await connection.execute(self._sql["turn_end"], ending)
             waiting = (await waiting_of(connection, [turn.turn_id])).get(turn.turn_id, Waiting())
+            ended = await reading.fetchall()
             return TurnEnd(ended[0]["completed_at"], waiting.seconds)
 
-        return await self._database.transaction(work)
+        return await self._database.transaction(work, piped=True)
 
     async def close_in(self, connection: Connection, turn: TurnInfo, ending: dict[str, Any]) -> bool:
         """Close the turn inside a transaction that holds its session's lock: answer its calls, end its approvals.
 
         False when it was closed before; then nothing was changed.
         """
-        is_open = await (await connection.execute(self._sql["open_turn"], {"turn_id": turn.turn_id})).fetchone()
-        if is_open is None:
+        key = {"turn_id": turn.turn_id, "session_id": turn.session_id}
+        looking = await connection.execute(self._sql["open_turn"], key)
+        replying = await connection.execute(self._sql["open_reply"], key)
+        calling = await connection.execute(self._sql["unanswered_calls"], key)
+        if await looking.fetchone() is None:
             return False
-        await self._adopt_reply(connection, turn)
+        reply = await replying.fetchone()
+        if reply is not None:
+            await self._adopt(connection, turn, open_reply_of(reply))
         status = TurnStatus(ending["status"])
-        await self.settle_in(connection, turn, status)
+        for row in await calling.fetchall():
+            await self._settle(connection, turn, row, status)
         approvals = "cancelled" if status is not TurnStatus.INTERRUPTED else "expired"
         await connection.execute(self._sql["close_turn_approvals"], {"turn_id": turn.turn_id, "status": approvals})
         await connection.execute(self._sql["close_turn"], ending)
@@ -246,13 +254,9 @@ class PostgresJournal:
             await self._settle(connection, turn, row, status)
         return [row["call_id"] for row in rows]
 
-    async def _adopt_reply(self, connection: Connection, turn: TurnInfo) -> None:
+    async def _adopt(self, connection: Connection, turn: TurnInfo, reply: OpenReply) -> None:
         """Make a message of what was shown of a reply that its process could not append."""
-        key = {"session_id": turn.session_id}
-        row = await (await connection.execute(self._sql["open_reply"], key)).fetchone()
-        if row is not None:
-            reply = open_reply_of(row)
-            await self._insert(connection, turn, reply.message, reply.message_id, active=reply.message.text is not None)
+        await self._insert(connection, turn, reply.message, reply.message_id, active=reply.message.text is not None)
 
     async def _settle(self, connection: Connection, turn: TurnInfo, row: dict[str, Any], status: TurnStatus) -> None:
         before = ToolCallStatus(row["status"])

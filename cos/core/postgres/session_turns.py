@@ -50,8 +50,8 @@ class SessionTurns:
         turns = await self._database.fetch(self._sql["count_turns"])
         return Counts(sessions=sessions[0]["count"], turns={row["status"]: row["count"] for row in turns})
 
-    async def page(self, session_id: UUID, *, after: int = 0, limit: int) -> list[TurnRow]:
-        """The turns after this ordinal, oldest first."""
+    async def page(self, session_id: UUID, *, after: int | None, limit: int) -> list[TurnRow]:
+        """The turns after this ordinal, or (None) the newest; oldest first."""
         parameters = {"session_id": session_id, "after": after, "limit": limit}
 
         async def work(connection: Connection) -> list[TurnRow]:
@@ -60,12 +60,6 @@ class SessionTurns:
             return [turn_row(row, waited.get(row["id"], Waiting())) for row in rows]
 
         return await self._database.read(work)
-
-    async def newest(self, session_id: UUID, limit: int) -> list[TurnRow]:
-        """The last turns, oldest first."""
-        parameters = {"session_id": session_id, "limit": limit}
-        rows = await self._database.fetch(self._sql["turns_before_newest"], parameters)
-        return await self.page(session_id, after=rows[0]["after"], limit=limit + 1)
 
     async def undone(self, session_id: UUID) -> list[UUID]:
         """Those that nobody sees any more, oldest first."""

@@ -1,5 +1,6 @@
 -- name: turns_page
--- Undone ones left out. `had_output`: it said or called something; null while it runs.
+-- Undone ones left out; those after an ordinal or (null) the newest. `had_output`: it said or called something; null
+-- while it runs.
 SELECT t.id, t.parent_turn_id, t.ordinal, t.tags, t.status, t.started_at, t.completed_at, t.stop_reason, t.error,
        t.usage,
        CASE WHEN t.completed_at IS NOT NULL THEN
@@ -8,15 +9,13 @@ SELECT t.id, t.parent_turn_id, t.ordinal, t.tags, t.status, t.started_at, t.comp
                       WHERE m.turn_id = t.id AND m.role = 'assistant' AND m.body ->> 'text' ~ '\S')
        END AS had_output
 FROM turns t
-WHERE t.session_id = %(session_id)s AND t.undone_at IS NULL AND t.ordinal > %(after)s
+WHERE t.session_id = %(session_id)s AND t.undone_at IS NULL
+  AND t.ordinal > COALESCE(%(after)s, (
+      SELECT min(ordinal) - 1 FROM (
+          SELECT ordinal FROM turns WHERE session_id = %(session_id)s AND undone_at IS NULL
+          ORDER BY ordinal DESC LIMIT %(limit)s
+      ) AS newest))
 ORDER BY t.ordinal LIMIT %(limit)s;
-
--- name: turns_before_newest
--- The ordinal after which the newest turns of the session begin.
-SELECT COALESCE(min(ordinal) - 1, 0) AS after FROM (
-    SELECT ordinal FROM turns WHERE session_id = %(session_id)s AND undone_at IS NULL
-    ORDER BY ordinal DESC LIMIT %(limit)s
-) AS newest;
 
 -- name: undone_turns
 SELECT id FROM turns WHERE session_id = %(session_id)s AND undone_at IS NOT NULL ORDER BY ordinal;
