@@ -83,7 +83,6 @@ class PostgresJournal:
         from_queue: bool = False,
     ) -> datetime:
         async def work(connection: Connection) -> datetime:
-            await connection.execute(self._sql["flush_later"])
             await self._lock(connection, turn)
             taking = await connection.execute(self._sql["take_queued"], {"id": message_id})
             waiting = {"session_id": turn.session_id, "prompt_id": message_id}
