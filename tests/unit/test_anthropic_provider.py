@@ -399,6 +399,15 @@ async def test_an_http_proxy_of_the_environment_is_used(monkeypatch: pytest.Monk
     assert asked[0].startswith(b"POST http://far.invalid/v1/messages ")
 
 
+async def test_a_proxy_that_does_not_answer_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://me:secret@127.0.0.1:9")
+    provider = AnthropicProvider(api_key=KEY, key_source="K", base_url="http://far.invalid")
+    with pytest.raises(ProviderUnavailable, match="through the proxy 127.0.0.1:9 of the environment") as caught:
+        await ask(provider, request())
+    await provider.close()
+    assert "secret" not in str(caught.value)
+
+
 async def test_a_socks_proxy_is_refused_unless_the_host_needs_none(
     api: ApiServer, provider: AnthropicProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -157,7 +157,7 @@ class AnthropicProvider:
     async def stream(self, request: ModelRequest) -> AsyncIterator[AnthropicStream]:
         """See `Provider.stream`."""
         sdk, client = await self._ready()
-        at = self._endpoint(request.prompt.model)
+        at = self._endpoint(request.prompt.model, sdk.proxy_of(self._url))
         body = request_body(request, thinking=self.thinking, prompt_caching=self.prompt_caching)
         with _port_errors(sdk, at, self.silence_seconds):
             opened = await _post(client, body, sdk.anthropic.AsyncStream[object])
@@ -222,8 +222,8 @@ class AnthropicProvider:
             ) from error
         return client
 
-    def _endpoint(self, model: str) -> errors.Endpoint:
-        return errors.Endpoint(url=self._url, model=model, key_source=self.key_source, key=self.api_key)
+    def _endpoint(self, model: str, proxy: str) -> errors.Endpoint:
+        return errors.Endpoint(url=self._url, model=model, key_source=self.key_source, key=self.api_key, proxy=proxy)
 
 
 async def _post(client: anthropic.AsyncAnthropic, body: dict[str, Any], stream_cls: Any) -> Any:

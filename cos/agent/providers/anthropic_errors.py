@@ -47,6 +47,8 @@ class Endpoint:
     """Where the key came from, such as `ANTHROPIC_API_KEY`."""
     key: str
     """Only so that a server that echoes it cannot make it visible."""
+    proxy: str = ""
+    """The one of the environment on the way to `url`, perhaps with a password; empty when there is none."""
 
     def quoted(self, text: str) -> str:
         """`text` of the server on one line, without the key, cut to a readable length."""
@@ -120,7 +122,8 @@ def stream_failure(body: Any, headers: Mapping[str, str], at: Endpoint) -> Provi
 
 def connection_failure(error: Exception, at: Endpoint) -> ProviderUnavailable:
     """No answer came: no route, no such name, refused, no TLS, or closed before the first byte."""
-    return ProviderUnavailable(f"no answer from {at.url} ({at.quoted(_root_words(error))})")
+    way = f" through the proxy {at.proxy.rpartition('@')[2]} of the environment" if at.proxy else ""
+    return ProviderUnavailable(f"no answer from {at.url}{way} ({at.quoted(_root_words(error))})")
 
 
 def broken_stream(error: Exception, at: Endpoint) -> ProviderUnavailable:
