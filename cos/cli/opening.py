@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -118,7 +119,7 @@ def client_name(surface: str) -> str:
 async def close_database(database: Database, embedded: EmbeddedPostgres | None) -> None:
     await database.close()
     if embedded is not None:
-        await asyncio.to_thread(embedded.leave)
+        await asyncio.to_thread(partial(embedded.leave, hurried=database.is_cut))
 
 
 def _reason(error: psycopg.Error) -> str:

@@ -113,8 +113,13 @@ class Core:
             await asyncio.to_thread(book.rules)
         return [book.warning for book in self.rule_books.values() if book.warning]
 
+    def hurry(self) -> None:
+        """The program ends: see `Database.hurry`."""
+        self.database.hurry()
+
     async def close(self) -> None:
         """End turns, plugins and connections in this order; the last process of the user stops the embedded server."""
+        self.hurry()
         await self.dispatcher.close()
         await self.background.close()
         await self.plugins.close()

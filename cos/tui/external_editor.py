@@ -13,7 +13,7 @@ from typing import Final
 
 from cos.agent.errors import CosError
 from cos.core.environment import without_secrets
-from cos.tui.outside import end_of, interrupts_passed_over
+from cos.tui.outside import end_of
 
 _FALLBACKS: Final = ("nano", "vim", "vi")
 
@@ -52,7 +52,7 @@ async def edited(
     file = folder / "message.md"
     try:
         await asyncio.to_thread(file.write_text, text, encoding="utf-8", errors="replace", newline="")
-        with suspended(), interrupts_passed_over():
+        with suspended():
             # Nothing is raised in here: `App.suspend` would not take the terminal back.
             failure = await _run([*command, str(file)], environment)
         if failure is not None:

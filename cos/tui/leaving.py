@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import time
 from functools import partial
@@ -16,9 +17,10 @@ from cos.tui.clipboard import copy
 from cos.tui.driver import TerminalDriver
 from cos.tui.notices import NoticingApp
 from cos.tui.widgets.composer import Composer
-from cos.tui.widgets.status_line import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from textual.timer import Timer
     from textual.worker import Worker
 
@@ -83,8 +85,19 @@ class LeavingApp(NoticingApp):
     def leave_on_signals(self) -> None:
         """A terminal that closes, and a polite kill, end the app like its user would."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             loop.add_signal_handler(number, self.leave_now)
+
+    @contextlib.contextmanager
+    def suspend(self) -> Iterator[None]:
+        """Hand the terminal over. Ctrl+C is for the command that has it then, and reaches every process there."""
+        loop = asyncio.get_running_loop()
+        with super().suspend():
+            loop.add_signal_handler(signal.SIGINT, _passed_over)
+            try:
+                yield
+            finally:
+                self.leave_on_signals()
 
     def action_clear_or_quit(self) -> None:
         composer = self.ground.composer
@@ -136,10 +149,12 @@ class LeavingApp(NoticingApp):
     @work(group="leave", exit_on_error=False)
     async def _leave(self) -> None:
         """End the turns, close the database, then the screen."""
-        self.ground.status_line.status = Status(note="ending …")
+        self.ground.status_line.say_last("ending …")
         control = self.control
         if control is not None and control.current is not None and self.failure is None:
             self.farewell = f"Go on with: {self._command} --session {control.current}"
+        if self.core is not None:
+            self.core.hurry()
         try:
             if control is None or not await control.drafts.flush():
                 self.not_stored = [visible(text) for text in self.ground.not_stored()]
@@ -155,3 +170,7 @@ class LeavingApp(NoticingApp):
             worker.cancel()
         if self.ticker is not None:
             self.ticker.stop()
+
+
+def _passed_over() -> None:
+    """What a signal does that is meant for somebody else."""

@@ -7,9 +7,8 @@ import contextlib
 import os
 import shlex
 import shutil
-import signal
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -79,7 +78,7 @@ async def run(app: App[Any], command: list[str], env: Mapping[str, str]) -> None
     """
     code, failure = 0, ""
     try:
-        with app.suspend(), interrupts_passed_over():
+        with app.suspend():
             try:
                 process = await asyncio.create_subprocess_exec(*command, env=env)
             except OSError as error:
@@ -103,16 +102,6 @@ async def end_of(process: asyncio.subprocess.Process) -> int:
             process.terminate()
         await process.wait()
         raise
-
-
-@contextlib.contextmanager
-def interrupts_passed_over() -> Iterator[None]:
-    """Ctrl+C is for the command; it reaches every process in the foreground."""
-    before = signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _write(file: Path, text: str) -> None:

@@ -88,16 +88,38 @@ def test_interrupt_at_an_open_request_cancels_it_and_keeps_the_draft(program: Pr
     assert program.rows("SELECT status FROM tool_calls") == [("cancelled",)]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_signal_ends_the_app_and_restores_the_terminal(program: Program, number: signal.Signals) -> None:
     chat = program.chat("--profile", "demo")
     chat.until(READY)
     chat.say("run a command")
     chat.until("1 waiting · F4")
+    chat.type("half a draft")
+    chat.until("half a draft")
     chat.signal(number)
     chat.until_end()
     assert _is_restored(chat)
+    assert "Go on with: " in chat.text
+    assert program.rows("SELECT body FROM drafts") == [("half a draft",)]
     assert program.rows("SELECT status FROM turns") == [("cancelled",)]
+
+
+def test_the_app_ends_though_the_database_hangs_and_prints_what_is_not_stored(program: Program) -> None:
+    chat = program.chat("--profile", "demo")
+    chat.until(READY, "db ok")
+    hung = [pid for (pid,) in program.rows("SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'cos %%'")]
+    for pid in hung:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        chat.say("nobody took this")
+        chat.until("not stored yet")
+        chat.signal(signal.SIGTERM)
+        chat.until_end(30)
+    finally:
+        for pid in hung:
+            os.kill(pid, signal.SIGCONT)
+    assert "could not be stored" in chat.text
+    assert "nobody took this" in chat.text
 
 
 def test_window_that_closes_ends_the_app_and_its_turn(program: Program) -> None:

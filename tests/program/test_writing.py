@@ -53,6 +53,7 @@ def test_the_users_editor_has_the_terminal_and_its_text_comes_back(program: Prog
     _write(chat, "text ")
     os.write(chat._child.child_fd, b"\x07")
     chat.until("what to write?")
+    chat.signal(signal.SIGINT)  # Ctrl+C is for the editor.
     chat.type("more\r")
     chat.until(READY, "text more --flag True")
     os.write(chat._child.child_fd, b"\x07")

@@ -402,7 +402,7 @@ async def test_an_http_proxy_of_the_environment_is_used(monkeypatch: pytest.Monk
 async def test_a_proxy_that_does_not_answer_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://me:secret@127.0.0.1:9")
     provider = AnthropicProvider(api_key=KEY, key_source="K", base_url="http://far.invalid")
-    with pytest.raises(ProviderUnavailable, match="through the proxy 127.0.0.1:9 of the environment") as caught:
+    with pytest.raises(ProviderUnavailable, match=r"through the proxy 127\.0\.0\.1:9 of the environment") as caught:
         await ask(provider, request())
     await provider.close()
     assert "secret" not in str(caught.value)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cos.core.embedded.folders import Folders
 
 FAST_STOP_SECONDS = 60
+HURRIED_STOP_SECONDS = 2
 IMMEDIATE_STOP_SECONDS = 10
 POLL_SECONDS = 0.01
 
@@ -65,7 +66,7 @@ def quit_orphans(data: Path) -> None:
             _signal(int(entry.name), signal.SIGQUIT)
 
 
-def stop(folders: Folders) -> bool:
+def stop(folders: Folders, patience_seconds: float = FAST_STOP_SECONDS) -> bool:
     """Stop the server: clients are disconnected, data is written. Never SIGKILL: it leaves shared memory behind.
 
     Needs no thread and no other program, so that it works while the interpreter exits. Returns whether nothing runs
@@ -77,7 +78,7 @@ def stop(folders: Folders) -> bool:
     pid = postmaster_pid(folders.data)
     if file is None or pid is None:
         return False
-    for kind, seconds in ((signal.SIGINT, FAST_STOP_SECONDS), (signal.SIGQUIT, IMMEDIATE_STOP_SECONDS)):
+    for kind, seconds in ((signal.SIGINT, patience_seconds), (signal.SIGQUIT, IMMEDIATE_STOP_SECONDS)):
         if not _signal(pid, kind):
             return False
         if _wait_until_free(folders.server_lock, seconds):

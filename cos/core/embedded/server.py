@@ -24,7 +24,14 @@ from cos.core.embedded.folders import (
     refuse_other_major,
 )
 from cos.core.embedded.locks import FileLock, is_locked, open_private
-from cos.core.embedded.postmaster import POLL_SECONDS, postmaster_pid, read_postmaster_file, stop
+from cos.core.embedded.postmaster import (
+    FAST_STOP_SECONDS,
+    HURRIED_STOP_SECONDS,
+    POLL_SECONDS,
+    postmaster_pid,
+    read_postmaster_file,
+    stop,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -110,8 +117,10 @@ class EmbeddedPostgres:
             except OSError as error:
                 raise folder_error(error, self._state) from error
 
-    def leave(self) -> None:
+    def leave(self, *, hurried: bool = False) -> None:
         """Stop using the server; the last user stops it. Close all connections first.
+
+        `hurried`: it hangs, and has only a moment to end in order.
 
         Does nothing when not attached, and nothing in a process forked from the one that attached.
         """
@@ -128,7 +137,7 @@ class EmbeddedPostgres:
                 # Whoever holds start.lock for longer is starting the server: then we are not the last.
                 is_last = _wait_for(start, LEAVE_SECONDS) and users.try_exclusive()
                 if is_last and not self._folders.keep_running.exists():
-                    stop(self._folders)
+                    stop(self._folders, HURRIED_STOP_SECONDS if hurried else FAST_STOP_SECONDS)
             finally:
                 users.release()
                 start.release()

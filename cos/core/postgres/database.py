@@ -25,6 +25,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from cos.agent.cancellation import uninterrupted
 from cos.agent.ids import new_id
 from cos.core.errors import DatabaseError
+from cos.core.postgres.parting import Parting, hang_up
 from cos.core.postgres.pulse import Pulse
 from cos.core.postgres.statements import core_statements
 from cos.core.postgres.teller import Teller
@@ -43,6 +44,8 @@ POOL_SIZE = 8
 WAIT_SECONDS = 10.0
 FRESH_SECONDS = 5.0
 """So soon after its last answer a connection is used again without a question: the end of one that breaks is seen."""
+_CUT = "the database does not answer, and cos is ending"
+HANG_UP_SECONDS = 1.0
 RECONNECT_SECONDS = 0.5
 """After this the pool gives an attempt to connect up: on its own it would try again ever more rarely."""
 
@@ -73,9 +76,12 @@ class Database:
         """A connection was lost, and the one that holds the lock may be, too: nothing is written before it is sure."""
         self._returned_at: float | None = None
         self._answered: WeakKeyDictionary[Connection, float] = WeakKeyDictionary()
-        """When each connection of the pool last did (time.monotonic())."""
+        """When each connection of the pool last did (time.monotonic()); all that were ever used are there."""
         self.pulse = Pulse(self._look)
         self.teller = Teller(self)
+        self.is_cut = False
+        """Nothing waits for the server any more, and nothing is asked of it."""
+        self._parting = Parting(self.pulse, self._cut)
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             connection_class=psycopg.AsyncConnection[Row],
@@ -123,9 +129,25 @@ class Database:
         with contextlib.suppress(DatabaseError):
             if not self.pulse.trouble:
                 await self.teller.flush()
+        await self._parting.end()
         if self._lock_holder is not None:
             await self._lock_holder.close()
         await self._pool.close()
+
+    def hurry(self) -> None:
+        """This process ends: a server that does not answer for some seconds from now on is not waited for any longer.
+
+        Then everything that waits for it raises DatabaseError, and so does whatever comes later. What was sent to it
+        may still be stored when it goes on.
+        """
+        self._parting.begin()
+
+    async def _cut(self) -> None:
+        self.is_cut = True
+        for connection in (*self._answered, self._lock_holder):
+            if connection is not None and not connection.closed:
+                hang_up(connection.fileno())
+        await self._pool.close(timeout=HANG_UP_SECONDS)
 
     async def transaction(self, work: Callable[[Connection], Awaitable[T]], *, piped: bool = False) -> T:
         """Run `work` in one transaction, to its end.
@@ -167,6 +189,8 @@ class Database:
                 else:
                     self._is_lock_doubtful = False
                     return
+            if self.is_cut:
+                raise DatabaseError(_CUT)
             try:
                 async with asyncio.timeout(WAIT_SECONDS):
                     await self._take_boot_lock()
@@ -243,7 +267,7 @@ class Database:
 
     async def _check(self, connection: Connection) -> None:
         """Before a connection of the pool is used. One that rested for a while may be dead without a sign of it."""
-        rested = time.monotonic() - self._answered.get(connection, -math.inf)
+        rested = time.monotonic() - self._answered.setdefault(connection, -math.inf)
         try:
             if rested > FRESH_SECONDS or _has_word(connection):
                 await AsyncConnectionPool.check_connection(connection)
@@ -281,6 +305,8 @@ class Database:
             self._doubt()
             raise
         except (psycopg.Error, UnicodeEncodeError) as error:
+            if self.is_cut:
+                raise DatabaseError(_CUT) from error
             if isinstance(error, psycopg.errors.DiskFull):
                 self._has_no_room = True
             if isinstance(error, _DOUBTFUL):

@@ -59,6 +59,15 @@ class StatusLine(Static):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
+        self._is_last = False
+
+    def say_last(self, note: str) -> None:
+        """Whatever happens from now on, this is what stands here."""
+        self.status = Status(note=note)
+        self._is_last = True
+
+    def validate_status(self, status: Status) -> Status:
+        return self.status if self._is_last else status
 
     def watch_status(self) -> None:
         self._draw()
