@@ -55,6 +55,15 @@ def known(figures: Figures) -> str:
     return amount if amount in {"no price", "no call"} else f"{amount}{unknown_mark([figures])}"
 
 
+def together(parts: Sequence[Figures]) -> str:
+    """Of several the sum, as `known`."""
+    usd = sum((figures.cost_usd for figures in parts), Decimal(0))
+    mark = unknown_mark(parts)
+    if mark and not usd:
+        return "no price"
+    return dollars(usd, sum((figures.made_up_usd for figures in parts), Decimal(0))) + mark
+
+
 def unknown_mark(parts: Iterable[Figures]) -> str:
     """` +?` behind a sum that is not all of these."""
     return " +?" if any(figures.unpriced or figures.lost for figures in parts) else ""

@@ -226,6 +226,15 @@ async def test_table_csv_and_json_show_the_same_figures(core_url: str, tmp_path:
         assert (data["total"]["cost_usd"], data["total"]["unpriced"], data["since"]) == (7, 1, "2020-01-01")
 
 
+async def test_a_cost_that_is_not_known_is_no_zero_in_csv_and_json(core_url: str, tmp_path: Path) -> None:
+    async with bill_bench(core_url, tmp_path) as bill:
+        await bill.call(bill.turn(), Usage(output_tokens=1), model="who-knows")
+        lines = list(csv.DictReader(io.StringIO(await cost(bill, "--by", "model", "--format", "csv"))))
+        assert [(line["cost_usd"], line["unpriced"]) for line in lines] == [("", "1"), ("", "1")]
+        data = json.loads(await cost(bill, "--by", "model", "--format", "json"))
+        assert [group["cost_usd"] for group in (*data["groups"], data["total"])] == [None, None]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

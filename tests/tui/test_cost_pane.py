@@ -333,6 +333,9 @@ async def test_the_row_of_the_other_groups_says_when_nobody_pays_it(paid: str, a
 
 def test_unknown_is_never_zero() -> None:
     assert cost_words.cost(figures(calls=3, unpriced=2, lost=1)) == "no price"
+    assert cost_words.together([figures(calls=1, unpriced=1), figures(calls=2, lost=2)]) == "no price"
+    assert cost_words.together([figures(calls=1, unpriced=1), figures("0.5")]) == "$0.5000 +?"
+    assert cost_words.together([figures(), figures()]) == "$0.0000"
     assert cost_words.cost(figures("1", calls=3, unpriced=2)) == "$1.0000"
     # An attempt that was refused counts nothing: alone, and before one without a price.
     refused: dict[str, Any] = {"input_tokens": 0, "output_tokens": 0, "cache_read_tokens": 0}

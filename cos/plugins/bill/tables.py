@@ -71,7 +71,7 @@ def bar(amount: Decimal, most: Decimal) -> str:
 
 
 def report_csv(report: Report) -> str:
-    """One line a group with exact figures, and the total in the last."""
+    """One line a group with exact figures, and the total in the last. A cost of which nothing is known is empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = [field.name for field in fields(Figures)]
@@ -83,7 +83,10 @@ def report_csv(report: Report) -> str:
 
 
 def report_json(report: Report, span: Span) -> str:
-    """`group` is null for the calls that belong to no group; amounts are numbers of US dollars."""
+    """`group` is null for the calls that belong to no group; amounts are numbers of US dollars.
+
+    `cost_usd` is null where nothing of it is known.
+    """
     data = {
         "by": report.by,
         "since": span.since.isoformat() if span.since else None,
@@ -207,13 +210,23 @@ def _running(report: Report) -> str:
 
 
 def _exact(figures: Figures) -> list[str]:
-    values = (getattr(figures, field.name) for field in fields(figures))
-    return [format(value.normalize(), "f") if isinstance(value, Decimal) else str(value) for value in values]
+    values = _values(figures).values()
+    return ["" if value is None else _digits(value) for value in values]
+
+
+def _digits(value: Any) -> str:
+    return format(value.normalize(), "f") if isinstance(value, Decimal) else str(value)
 
 
 def _plain(figures: Figures) -> dict[str, Any]:
+    return {name: float(value) if isinstance(value, Decimal) else value for name, value in _values(figures).items()}
+
+
+def _values(figures: Figures) -> dict[str, Any]:
+    """By name; what is not known is never a zero."""
     values = {field.name: getattr(figures, field.name) for field in fields(figures)}
-    return {name: float(value) if isinstance(value, Decimal) else value for name, value in values.items()}
+    is_unknown = not figures.cost_usd and (figures.unpriced or figures.lost)
+    return values | {"cost_usd": None} if is_unknown else values
 
 
 def _aligned(rows: Sequence[Sequence[str]], *, left: set[int]) -> list[str]:

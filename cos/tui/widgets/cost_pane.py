@@ -111,9 +111,7 @@ class CostPane(Widget):
             yield _Line(5, self._group(group, most, width))
         others = named[most_groups:]
         if others:
-            made_up = sum((group.figures.made_up_usd for group in others), Decimal(0))
-            amount = cost_words.dollars(sum((group.figures.cost_usd for group in others), Decimal(0)), made_up)
-            amount += cost_words.unknown_mark(group.figures for group in others)
+            amount = cost_words.together([group.figures for group in others])
             yield _Line(7, Text(cost_words.left_right(f" and {len(others):,} more", amount, width), "dim"))
         for group in rest:
             yield _Line(6, self._group(group, most, width))
